@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/picture"
 )
@@ -43,7 +44,7 @@ func readImage(path string) (attachment, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return attachment{}, problem("cannot be read", "check the path", fileCause(err))
+		return attachment{}, problem("cannot be read", kit.Meant(path, "check the path"), fileCause(err))
 	}
 	defer func() { _ = f.Close() }() // It was only read.
 	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))

@@ -183,7 +183,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fault.New("the file cannot be read: "+path, "check its name and that you may read it", err)
+		return fault.New("the file cannot be read: "+path, kit.Meant(path, "check its name and that you may read it"), err)
 	}
 	defer func() { _ = f.Close() }() // It was only read.
 	if from.Size, err = f.Seek(0, io.SeekEnd); err != nil {

@@ -59,7 +59,7 @@ func draftFrom(a *kit.App, file string) (draft profile.Draft, err error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return profile.Draft{}, fault.New("the profile cannot be read", "check that the file exists and is readable", err)
+			return profile.Draft{}, fault.New("the profile cannot be read", kit.Meant(file, "check that the file exists and is readable"), err)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		in = f

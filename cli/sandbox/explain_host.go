@@ -8,7 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
@@ -86,7 +85,7 @@ func (r *rules) explainHost(ctx context.Context, o *explainOptions) (explanation
 	case allowed:
 		h.Leak, err = r.leak(ctx, tools, e.Host, ports)
 	case private == nil && r.settings.Network != manager.NoNetwork && !p.Decide(ctx, e.Host, ports[0]).Final:
-		h.Allow = []string{"ohgw sandbox allow net " + quoted(e.String())}
+		h.Allow = []string{"ohgw sandbox allow net " + kit.ShellWord(e.String())}
 	}
 	return h, err
 }
@@ -201,15 +200,4 @@ func (r *rules) explainPreset(ctx context.Context, o *explainOptions) (explanati
 		p.Allow = []string{"ohgw serve --sandbox-net " + e.Preset}
 	}
 	return p, nil
-}
-
-// plainWord is a text that a shell leaves as it is.
-var plainWord = pattern.Of(`^[A-Za-z0-9_@%+:,./\[\]-]+$`)
-
-// quoted is a word for a shell.
-func quoted(text string) string {
-	if plainWord().MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -83,7 +83,7 @@ func (r *rules) commands(e *pathJSON) (refused *grants.InvalidError) {
 		if invalid, ok := errors.AsType[*grants.InvalidError](err); ok {
 			refused = invalid
 		} else if err == nil {
-			e.Allow = append(e.Allow, "ohgw sandbox allow "+string(access)+" "+quoted(e.Path))
+			e.Allow = append(e.Allow, "ohgw sandbox allow "+string(access)+" "+kit.ShellWord(e.Path))
 		}
 	}
 	return refused

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -221,7 +222,7 @@ func (e *Editor) do(ctx context.Context, a arguments) (outcome, error) {
 func (e *Editor) at(p *place, a arguments) (outcome, error) {
 	info, err := p.files.Stat(p.real)
 	isDir := err == nil && info.IsDir()
-	if err := fits(a.Command, p.path, isDir, err); err != nil {
+	if err := p.fits(a.Command, isDir, err); err != nil {
 		return outcome{}, err
 	}
 	switch a.Command {
@@ -242,16 +243,18 @@ func (e *Editor) at(p *place, a arguments) (outcome, error) {
 	return outcome{}, refusef("There is no command %q. The commands are view, create, str_replace, insert and undo_edit.", a.Command)
 }
 
-// fits says why a command cannot be done with what is at a path: missing is the
+// fits says why a command cannot be done with what is at a place: failed is the
 // error of looking for it.
-func fits(command, path string, isDir bool, missing error) error {
+func (p *place) fits(command string, isDir bool, failed error) error {
 	switch {
-	case missing == nil && command == "create":
-		return exists(path)
+	case failed == nil && command == "create":
+		return exists(p.path)
 	case isDir && command != "view":
-		return refusef("%s is a directory: it can only be viewed.", path)
-	case missing != nil && command != "create":
-		return readable(path, missing)
+		return refusef("%s is a directory: it can only be viewed.", p.path)
+	case errors.Is(failed, fs.ErrNotExist) && command != "create":
+		return p.missing()
+	case failed != nil && command != "create":
+		return readable(p.path, failed)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/suggest"
 )
 
 // refusal is a call that was understood and not carried out. It is what the
@@ -74,7 +75,11 @@ func (e *Editor) cannotFind(path string, err error) error {
 		return e.outside(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return refusef("There is no directory %s. Make it first, or correct the path.", filepath.Dir(path))
+		dir := filepath.Dir(path)
+		if hint := meant(e.files, path, dir); hint != "" {
+			return refusef("There is no directory %s.%s", dir, hint)
+		}
+		return refusef("There is no directory %s. Make it first, or correct the path.", dir)
 	}
 	return readable(path, err)
 }
@@ -91,6 +96,37 @@ func ofGit(name string) bool {
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// meant names the path that reads like one of those that are missing: models, too, type
+// a name again as it looks. A name that cannot be typed so is spelled in JSON.
+func meant(files sandbox.Files, paths ...string) string {
+	for _, path := range paths {
+		near := suggest.Path(path, func(dir string) []string {
+			list, err := files.List(dir)
+			if err != nil {
+				return nil
+			}
+			names := make([]string, len(list))
+			for i, entry := range list {
+				names[i] = entry.Name()
+			}
+			return names
+		})
+		if near != "" {
+			return fmt.Sprintf(" Did you mean %s? It differs in characters that look alike; in JSON it is %s.", near, suggest.Escaped(near))
+		}
+	}
+	return ""
+}
+
+// missing says that nothing is at a place.
+func (p *place) missing() error {
+	path := p.path
+	if !filepath.IsAbs(path) { // a patch names files below the workspace
+		path = p.real
+	}
+	return refusef("%s does not exist.%s", p.path, meant(p.files, path))
 }
 
 // readable says in one sentence why something cannot be done with a file.

@@ -12,6 +12,9 @@ const maxSize = 10 << 20
 // read returns the content of a regular file.
 func (p *place) read() ([]byte, fs.FileInfo, error) {
 	data, info, err := p.files.Read(p.real, maxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, p.missing()
+	}
 	if err != nil {
 		return nil, nil, readable(p.path, err)
 	}
