@@ -99,8 +99,9 @@ accepts it with the token "default" or a token made with
 A question without --conversation runs in a conversation of its own, which is
 removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
 continued, a new one is created and kept. A chat on the terminal shows what was
-said in it, and does not begin with an unknown one. It also takes a part of a
-title; where several conversations have it, and for "?", it lets you choose.
+said in it, and does not begin with an unknown one. It also takes the beginning
+of an id or a part of a title; where that is of several conversations, and for
+"?", it lets you choose.
 --continue takes the latest conversation of the current directory.
 
 --list lists the conversations of your chats, the latest first; the argument is

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // anyOf is the value of --conversation that lets the user choose among all.
@@ -30,12 +31,12 @@ func (c *session) pick(ctx context.Context, s *config.Settings) error {
 	}
 	switch {
 	case len(offered) == 0:
-		return fault.New(fmt.Sprintf("no conversation has %q in its title", c.wanted), "ohgw conversations list shows them; ohgw chat starts a new one", nil)
+		return fault.New(fmt.Sprintf("no conversation has %q in its title, or an id that begins so", c.wanted), "ohgw conversations list shows them; ohgw chat starts a new one", nil)
 	case len(offered) == 1 && c.wanted != anyOf:
 		c.conversation = offered[0].Name
 		return nil
 	case !c.CanAsk():
-		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on", len(offered)),
+		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on: %s", len(offered), named(offered)),
 			"pass the id of one; ohgw conversations list shows them")
 	}
 	c.conversation, err = c.Choose(ctx, kit.Choice{
@@ -43,6 +44,31 @@ func (c *session) pick(ctx context.Context, s *config.Settings) error {
 		Help: "Type a number, or a part of an id. The conversation that was used last comes first.",
 	})
 	return err
+}
+
+// mostNamed is how many conversations an error names.
+const mostNamed = 5
+
+// named are the conversations of an error.
+func named(offered []kit.Option) string {
+	var names []string
+	for _, o := range offered[:min(len(offered), mostNamed)] {
+		names = append(names, fmt.Sprintf("%s (%s)", o.Name, o.Text))
+	}
+	if more := len(offered) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// means reports whether a conversation is one that --conversation describes: by a part
+// of the title, or by the beginning of the id.
+func (c *session) means(id, title string) bool {
+	if c.wanted == anyOf || strings.Contains(strings.ToLower(title), strings.ToLower(c.wanted)) {
+		return true
+	}
+	_, plain, err := agents.ReadID(c.wanted)
+	return err == nil && plain != "" && uuid.Begins(id, plain)
 }
 
 // offered are the conversations that are meant, the last used first: those that chats
@@ -59,7 +85,7 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	var options []kit.Option
 	known := map[string]bool{}
 	add := func(id, title, text string) {
-		if known[id] || c.wanted != anyOf && !strings.Contains(strings.ToLower(title), strings.ToLower(c.wanted)) {
+		if known[id] || !c.means(id, title) {
 			return
 		}
 		known[id] = true
@@ -83,6 +109,15 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	}
 	for _, x := range page.Records {
 		add(x.ID, x.Title, fmt.Sprintf(" · %s · %s", x.Status, c.TimeText(x.Updated)))
+	}
+	if _, plain, err := agents.ReadID(c.wanted); err == nil && plain != "" {
+		older, err := lib.Beginning(ctx, plain)
+		if err != nil {
+			c.Detail("older conversations of the backend are not offered: %v", err)
+		}
+		for _, x := range older {
+			add(x.ID, x.Title, "")
+		}
 	}
 	return options, nil
 }

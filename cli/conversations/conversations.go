@@ -14,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // New makes the command "conversations".
@@ -32,7 +31,7 @@ daemon has to run. A conversation that runs in a daemon is read while it runs.
 With --server NAME they are those of your account on OpenHands Cloud, or on an
 app-server of yours: see "ohgw server". The commands new, send, wake, tail,
 changes, download and trajectory are for these only, and use the default server
-without --server. There, the beginning of an id is enough where it is unique.`,
+without --server. The beginning of an id is enough where it is unique.`,
 		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
@@ -46,15 +45,6 @@ without --server. There, the beginning of an id is enough where it is unique.`,
 	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
 		newTrajectory(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
-}
-
-// idArg is an id of a conversation in its usual form.
-func idArg(text string) (string, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return "", fault.NewUsage("the id of a conversation is a UUID", "ohgw conversations list shows the ids")
-	}
-	return id, nil
 }
 
 // explain is an error of the library as a person should read it.

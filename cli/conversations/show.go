@@ -21,19 +21,23 @@ type oneOptions struct {
 	ID string
 }
 
-// open opens the conversations, and brings the id into its usual form.
+// open opens the conversations, and finds the id.
 func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, err error) {
 	remote, err := o.remote()
+	if err == nil && !remote {
+		_, _, err = agents.ReadID(o.ID)
+	}
 	if err != nil {
-		return agents.Library{}, "", err
+		return lib, "", err
 	}
-	if !remote {
-		if id, err = idArg(o.ID); err != nil {
-			return agents.Library{}, "", err
-		}
+	if lib, err = o.place.open(ctx); err != nil {
+		return lib, "", err
 	}
-	lib, err = o.place.open(ctx)
-	return lib, id, err
+	if id, err = lib.Find(ctx, o.ID); err != nil {
+		_ = lib.Close() // Nothing was changed.
+		return agents.Library{}, "", explain(err)
+	}
+	return lib, id, nil
 }
 
 // showOptions is what the command takes.

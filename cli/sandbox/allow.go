@@ -76,7 +76,7 @@ func runAllow(ctx context.Context, o *allowOptions) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := named(o.App, o.Words, o.Scope)
+	wanted, err := named(ctx, o.App, s, o.Words, o.Scope)
 	if err != nil {
 		return err
 	}

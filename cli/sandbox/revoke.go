@@ -115,7 +115,7 @@ func revoke(ctx context.Context, o *revokeOptions, s *grants.Store) ([]grants.Gr
 		list, _ := s.List() // A file that cannot be read is removed, too.
 		return list, s.Clear(ctx)
 	}
-	wanted, err := named(o.App, o.Words, o.Scope)
+	wanted, err := named(ctx, o.App, s, o.Words, o.Scope)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -74,11 +77,15 @@ func knownAccess(word, command string) error {
 }
 
 // named is the grant that two words and a scope mean, with absolute paths.
-func named(a *kit.App, words []string, s scope) (g grants.Grant, err error) {
+func named(ctx context.Context, a *kit.App, store *grants.Store, words []string, s scope) (g grants.Grant, err error) {
 	if s.Workspace != "" && s.Conversation != "" {
 		return g, fault.NewUsage("--workspace and --conversation exclude each other", "remove one of them")
 	}
-	g = grants.Grant{Access: sandbox.Access(words[0]), Target: words[1], Conversation: s.Conversation}
+	conversation, err := conversationID(ctx, a, store, s.Conversation)
+	if err != nil {
+		return g, err
+	}
+	g = grants.Grant{Access: sandbox.Access(words[0]), Target: words[1], Conversation: conversation}
 	isPath := g.Access == sandbox.Read || g.Access == sandbox.Write || g.Access == sandbox.Socket && strings.ContainsAny(g.Target, "/~")
 	if isPath && g.Target != "" {
 		if g.Target, err = a.Absolute(g.Target); err != nil {
@@ -89,6 +96,38 @@ func named(a *kit.App, words []string, s scope) (g grants.Grant, err error) {
 		g.Workspace, err = a.Absolute(s.Workspace)
 	}
 	return g, err
+}
+
+// conversationID is the id of a conversation whose beginning may have been typed. One
+// that has a grant may be gone.
+func conversationID(ctx context.Context, a *kit.App, store *grants.Store, typed string) (string, error) {
+	if typed == "" {
+		return "", nil
+	}
+	id, plain, err := agents.ReadID(typed)
+	if id != "" || err != nil {
+		return id, err
+	}
+	list, _ := store.List() // Without it the conversations say what is meant.
+	var granted []string
+	for _, g := range list {
+		if uuid.Begins(g.Conversation, plain) && !slices.Contains(granted, g.Conversation) {
+			granted = append(granted, g.Conversation)
+		}
+	}
+	if len(granted) == 1 {
+		return granted[0], nil
+	}
+	s, err := a.Settings(nil)
+	if err != nil {
+		return "", err
+	}
+	lib, err := agents.OpenLibrary(ctx, a.Setup(), s, a.Logger("text"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lib.Close() }() // Nothing was changed.
+	return lib.Find(ctx, typed)
 }
 
 // grantFault is an error of the store for a person.

@@ -47,3 +47,16 @@ func format(b [size]byte) string {
 	h := hex.EncodeToString(b[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
+
+// Beginning reads the beginning of a UUID, with or without dashes, in any case. It is
+// false for what none begins with, and for a whole one.
+func Beginning(s string) (plain string, ok bool) {
+	plain = strings.ToLower(strings.ReplaceAll(s, "-", ""))
+	ok = plain != "" && len(plain) < 2*size && strings.Trim(plain, "0123456789abcdef") == "" && s[0] != '-'
+	return plain, ok
+}
+
+// Begins reports whether a UUID in the form of New has that plain beginning.
+func Begins(id, plain string) bool {
+	return strings.HasPrefix(strings.ReplaceAll(id, "-", ""), plain)
+}

@@ -42,3 +42,21 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestBeginning(t *testing.T) {
+	t.Parallel()
+	const id = "4f5aa39b-8af2-4e5d-b6e3-23d44f9d222d"
+	for typed, begins := range map[string]bool{
+		"4": true, "4f5aa39b": true, "4F5AA39B": true, "4f5aa39b-": true, "4f5aa39b-8af": true, "4f5aa39b8af2": true, "8af2": false, "4f5b": false,
+	} {
+		plain, ok := uuid.Beginning(typed)
+		if !ok || uuid.Begins(id, plain) != begins {
+			t.Errorf("%q: %q, %v", typed, plain, ok)
+		}
+	}
+	for _, typed := range []string{"", "-4f", "-", "mine", "4f5g", "4f 5", id, "4f5aa39b8af24e5db6e323d44f9d222d", id + "0"} {
+		if plain, ok := uuid.Beginning(typed); ok {
+			t.Errorf("%q: %q", typed, plain)
+		}
+	}
+}
