@@ -42,6 +42,16 @@ func commands(t *testing.T) map[string]*cobra.Command {
 	return found
 }
 
+// The commands of the program are known where texts are wrapped.
+func TestCommandsAreNotBroken(t *testing.T) {
+	t.Parallel()
+	for name := range commands(t) {
+		if lines := kit.Wrap("ohgw "+name+" --json", 20); len(lines) != 1 {
+			t.Errorf("%q is broken: %q", name, lines)
+		}
+	}
+}
+
 func TestEveryCommandIsDescribed(t *testing.T) {
 	t.Parallel()
 	for name, c := range commands(t) {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ohgw/ohgw/cli/kit"
 )
 
 // hint is the line of an error with what to do.
@@ -130,6 +132,32 @@ func TestEveryHintIsCarriedOut(t *testing.T) {
 		if !used {
 			t.Errorf("hints.tsv has %q, which is no hint with a command any more", text)
 		}
+	}
+}
+
+// A hint is copied line by line: no line ends within a command.
+func TestNoHintIsBrokenWithinACommand(t *testing.T) {
+	t.Parallel()
+	last := regexp.MustCompile(`: ((?:ohgw|sudo|chmod|export|unset|kill|systemctl|mkdir|\$\{EDITOR)[ :][^;]*)$`)
+	found := 0
+	for _, text := range hintsWithCommands(t) {
+		for width := 20; width <= 100; width += 20 {
+			lines := kit.Wrap(text, width)
+			if joined := strings.Join(lines, " "); joined != text {
+				t.Errorf("wrapped to %d: %q, want %q", width, joined, text)
+			}
+			m := last.FindStringSubmatch(text)
+			if m == nil || strings.Contains(m[1], " shows") || strings.Contains(m[1], ", ") {
+				continue
+			}
+			found++
+			if !strings.HasSuffix(lines[len(lines)-1], m[1]) {
+				t.Errorf("the command %q of a hint is broken: %q", m[1], lines)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d hints end in a command", found)
 	}
 }
 

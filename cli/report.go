@@ -64,10 +64,10 @@ func toStdout(a *kit.App, err *fs.PathError) bool {
 }
 
 func (p problem) write(w *iostream.Writer) {
-	fmt.Fprintf(w, "%s %s\n", w.Styled(iostream.Red, "ohgw:"), p.Message)
+	fmt.Fprintf(w, "%s %s\n", w.Styled(iostream.Red, "ohgw:"), kit.Fitted(w, p.Message, len("ohgw: ")))
 	for _, line := range []struct{ name, text string }{{"cause:", p.Cause}, {"hint:", p.Hint}, {"usage:", p.Usage}} {
 		if line.text != "" {
-			fmt.Fprintf(w, "  %s %s\n", w.Styled(iostream.Faint, fmt.Sprintf("%-6s", line.name)), line.text)
+			fmt.Fprintf(w, "  %s %s\n", w.Styled(iostream.Faint, fmt.Sprintf("%-6s", line.name)), kit.Fitted(w, line.text, len("  usage: ")))
 		}
 	}
 }

@@ -180,7 +180,7 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		if broad != "" {
 			c.Note("%s", broad)
 		}
-		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "This directory is not used.")
+		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "This directory is not used: the agent works in a new, empty one.")
 		if err != nil {
 			return err
 		}

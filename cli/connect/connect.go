@@ -170,7 +170,7 @@ func printNotes(ctx context.Context, a *kit.App, c connect.Client, values connec
 	}
 	a.Note("")
 	for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
-		a.Note("%s", strings.Join(kit.Wrap(paragraph, a.Stderr.Width()), "\n"))
+		a.Note("%s", paragraph)
 	}
 	if c.Kept() {
 		a.Note("ohgw connect %s --write adds the settings to the file.", c.Name)

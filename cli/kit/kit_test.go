@@ -41,6 +41,15 @@ func TestWrap(t *testing.T) {
 		{"äöü äöü äöü äöü äöü äöü", 23, []string{"äöü äöü äöü äöü äöü äöü"}},
 		{"narrow terminals get twenty", 3, []string{"narrow terminals get", "twenty"}},
 		{"a-word-that-is-longer-than-that then", 20, []string{"a-word-that-is-longer-than-that", "then"}},
+		// Commands are whole.
+		{"store the key: ohgw keys set work --replace", 30, []string{"store the key:", "ohgw keys set work --replace"}},
+		{"ohgw chat --list lists yours; ohgw chat starts a new one", 36, []string{"ohgw chat --list lists yours;", "ohgw chat starts a new one"}},
+		{"type: ohgw keys set NAME --key-store file; or wait", 20, []string{"type:", "ohgw keys set NAME --key-store file;", "or wait"}},
+		{"make it yours: sudo chown $USER /var/lib/x, and try again", 24, []string{"make it yours:", "sudo chown $USER /var/lib/x,", "and try again"}},
+		{"(see ohgw serve --help) then ohgw sees it", 20, []string{"(see", "ohgw serve --help)", "then ohgw sees it"}},
+		{"edit it: ${EDITOR:-vi} 'my own file' soon", 20, []string{"edit it:", "${EDITOR:-vi} 'my own file'", "soon"}},
+		{"add --workspace . with ohgw chat --workspace . hi", 20, []string{"add --workspace .", "with", "ohgw chat --workspace .", "hi"}},
+		{"what git refuses and ohgw does not", 20, []string{"what git refuses and", "ohgw does not"}},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, Wrap(tt.text, tt.width)); diff != "" {

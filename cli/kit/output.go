@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/plainjson"
-	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // ErrReaderGone says that nobody reads stdout any more. It is no failure that
@@ -67,7 +65,7 @@ func (a *App) PrintJSON(v any) error {
 // Note tells the person something that is no data; not with --quiet.
 func (a *App) Note(format string, args ...any) {
 	if !a.Quiet {
-		fmt.Fprintf(a.Stderr, format+"\n", args...)
+		a.Tell(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -114,29 +112,6 @@ func WriteText(w io.Writer, text string) error {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
-}
-
-// narrowest is the least width that text is wrapped to.
-const narrowest = 20
-
-// Wrap breaks a text at blanks into lines of at most width characters; a word
-// that is longer has a line of its own.
-func Wrap(text string, width int) []string {
-	width = max(width, narrowest)
-	var lines []string
-	line := ""
-	for word := range strings.SplitSeq(text, " ") {
-		switch {
-		case line == "":
-			line = word
-		case wrap.Width(line)+1+wrap.Width(word) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
 }
 
 // WriteJSONLine writes v on one line.

@@ -20,7 +20,7 @@ func (a *App) Confirm(ctx context.Context, yes bool, question, refused string) (
 	if !a.CanAsk() {
 		return false, fault.NewUsage("confirmation is required, and there is no terminal to ask on", "pass --yes")
 	}
-	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
+	fmt.Fprint(a.Stderr, Fitted(a.Stderr, question+" [y/N]", 0)+" ")
 	answer, _ := a.readLine(ctx) // No line is a refusal.
 	switch strings.ToLower(answer) {
 	case "y", "yes":
@@ -32,7 +32,8 @@ func (a *App) Confirm(ctx context.Context, yes bool, question, refused string) (
 
 // Ask asks for a line. No line at all is an error.
 func (a *App) Ask(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(a.Stderr, question)
+	text := strings.TrimRight(question, " ")
+	fmt.Fprint(a.Stderr, Fitted(a.Stderr, text, 0)+question[len(text):])
 	answer, err := a.readLine(ctx)
 	if err != nil {
 		return "", fault.NewUsage("no answer was given", "pass the flags instead (see --help)")

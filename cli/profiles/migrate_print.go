@@ -63,7 +63,7 @@ func noteFailed(a *kit.App, report migrate.Report) {
 		if repair := firstOf(i.Repairs); repair != "" {
 			line += " (repair: " + setup.Clean(repair) + ")"
 		}
-		fmt.Fprintln(a.Stderr, line) // also with --quiet: it is an error
+		a.Tell(line) // also with --quiet: it is an error
 	}
 }
 

@@ -70,7 +70,7 @@ func printRelease(a *kit.App, report migrate.ReleaseReport) error {
 		for _, i := range report.Items {
 			t.Add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, strings.Join(lostFields(i), " "), whyFile(i))
 			if i.Error != "" || i.Action.IsError() {
-				fmt.Fprintln(a.Stderr, "not changed: "+setup.Clean(i.Path+": "+whyFile(i))) // also with --quiet: it is an error
+				a.Tell("not changed: " + setup.Clean(i.Path+": "+whyFile(i))) // also with --quiet: it is an error
 			}
 		}
 		switch {

@@ -3,7 +3,6 @@ package profiles
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -38,7 +37,7 @@ func runRestore(ctx context.Context, o *migrateOptions, bases []string, cli stri
 	if !o.JSON && !o.Stdout.TTY() {
 		for _, i := range report.Items {
 			if i.Error != "" {
-				fmt.Fprintln(o.Stderr, "not restored: "+setup.Clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
+				o.Tell("not restored: " + setup.Clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
 			}
 		}
 	}
