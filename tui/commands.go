@@ -47,8 +47,8 @@ func draft(edit func(string) (*Draft, error), text string) tea.Cmd {
 }
 
 // runEditor gives the terminal to the editor.
-func runEditor(d *Draft, lend func() (giveBack func())) tea.Cmd {
-	return lendTerminal(d.Cmd, lend, func(err error) tea.Msg {
+func runEditor(ctx context.Context, d *Draft, lend func() (giveBack func())) tea.Cmd {
+	return lendTerminal(ctx, d.Cmd, lend, func(err error) tea.Msg {
 		text, readErr := d.Read()
 		if err == nil {
 			err = readErr

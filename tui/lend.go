@@ -1,32 +1,75 @@
 package tui
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os/exec"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
+const (
+	// goneTick is how often the terminal of a command is looked at, and gonePatience how
+	// long the command may take to end when it is gone.
+	goneTick     = time.Second
+	gonePatience = time.Second
+)
+
+// errGone says that the chat ends, or its terminal, while a command has the terminal.
+var errGone = errors.New("the terminal is gone")
+
 // lendTerminal gives the terminal to a command. Until it ends, Ctrl+C is a
 // signal to each process of the terminal: lend keeps it from ending the chat.
-func lendTerminal(cmd *exec.Cmd, lend func() (giveBack func()), ended tea.ExecCallback) tea.Cmd {
-	return tea.Exec(borrower{cmd, lend}, ended)
+func lendTerminal(ctx context.Context, cmd *exec.Cmd, lend func() (giveBack func()), ended tea.ExecCallback) tea.Cmd {
+	return tea.Exec(borrower{ctx, cmd, lend}, func(err error) tea.Msg {
+		if errors.Is(err, errGone) {
+			return tea.QuitMsg{}
+		}
+		return ended(err)
+	})
 }
 
 // borrower is a command that has the terminal while it runs.
 type borrower struct {
+	ctx  context.Context
 	cmd  *exec.Cmd
 	lend func() (giveBack func()) // may be nil
 }
 
-// Run implements [tea.ExecCommand].
+// Run implements [tea.ExecCommand]. A command that does not read the terminal, such as
+// one that waits for a window, need not notice that it is gone: the chat ends without it.
 func (b borrower) Run() error {
 	if b.lend != nil {
 		defer b.lend()()
 	}
-	return b.cmd.Run()
+	if err := b.cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- b.cmd.Wait() }()
+	look := time.NewTicker(goneTick)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-look.C:
+			if !keyboard.Gone(b.cmd.Stdin) {
+				continue
+			}
+		case <-b.ctx.Done():
+		}
+		hangUp(b.cmd.Process)
+		select {
+		case <-ended:
+		case <-time.After(gonePatience): // it may have a window of its own, with a text that nobody has saved
+		}
+		return errGone
+	}
 }
 
 // SetStdin implements [tea.ExecCommand].

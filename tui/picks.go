@@ -91,7 +91,7 @@ func (m *model) addModel() (tea.Cmd, bool) {
 	for _, x := range m.chat.Models {
 		m.known[x.ID] = true
 	}
-	return lendTerminal(cmd, m.cfg.Lend, func(err error) tea.Msg { return addedMsg{err} }), true
+	return lendTerminal(m.ctx, cmd, m.cfg.Lend, func(err error) tea.Msg { return addedMsg{err} }), true
 }
 
 // addedModel looks for the model that was added.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -334,5 +336,66 @@ func TestTheChatEndsWithItsTerminal(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the chat goes on without a terminal")
+	}
+}
+
+// An editor that waits for a window does not read the terminal, and need not end with it.
+func TestTheChatEndsWhileAnEditorHasTheTerminal(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		editor string // says that it runs
+		stop   bool   // the chat is told to end; else its terminal goes away
+		left   bool   // the editor stays
+	}{
+		"terminal gone":                     {"echo on >&3; exec sleep 600", false, false},
+		"terminal gone, editor with window": {"trap '' HUP; echo on >&3; sleep 600", false, true},
+		"told to end":                       {"echo on >&3; exec sleep 600", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys, tty, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tty.Close() }()
+			runs, says, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer runs.Close()
+			cmd := exec.Command("sh", "-c", test.editor)
+			cmd.ExtraFiles = []*os.File{says}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			listed := make(chan struct{})
+			once := sync.OnceFunc(func() { close(listed) })
+			s := &script{models: func(context.Context) ([]gateway.Model, error) { once(); return nil, nil }}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			end := make(chan error, 1)
+			cfg := Config{
+				Endpoint: s, Now: time.Now, NewID: func() string { return "c-1" }, In: tty, Out: io.Discard, Place: Place{Title: "here"},
+				Edit: func(string) (*Draft, error) {
+					return &Draft{Cmd: cmd, Read: func() (string, error) { return "", nil }}, nil
+				},
+			}
+			go func() { end <- Run(ctx, cfg) }()
+			<-listed
+			if _, err := keys.WriteString("\x07"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := runs.Read(make([]byte, 10)); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
+			if test.stop {
+				stop()
+			}
+			_ = keys.Close() // and no SIGHUP: this process is not the session's leader
+			<-end
+			_ = says.Close()
+			if left := syscall.Kill(cmd.Process.Pid, 0) == nil; left != test.left {
+				t.Errorf("the editor is left: %v", left)
+			}
+		})
 	}
 }

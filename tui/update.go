@@ -118,7 +118,7 @@ func (m *model) drafted(msg draftMsg) tea.Cmd {
 		m.chat.Note("The editor cannot be opened: "+msg.err.Error(), true)
 		return nil
 	}
-	return runEditor(msg.draft, m.cfg.Lend)
+	return runEditor(m.ctx, msg.draft, m.cfg.Lend)
 }
 
 func (m *model) edited(msg editedMsg) {
