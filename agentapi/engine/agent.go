@@ -82,13 +82,13 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	switch tools, ok := settings["tools"]; {
 	case ok && string(tools) != "null": // as it is: the switch is for the standard tools
 		a["tools"] = tools
-	case string(settings["enable_sub_agents"]) == "true":
+	case string(settings[subAgentsSwitch]) == "true":
 		a.set("tools", append(standard, toolSpec{Name: "task_tool_set"}))
 	default:
 		a.set("tools", standard)
 	}
 	builtin := []string{"FinishTool", "ThinkTool"}
-	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said
+	if string(settings[modelSwitch]) == "true" { // the client has chosen a model, so that has to be said
 		builtin = append(builtin, "SwitchLLMTool")
 	}
 	a.set("include_default_tools", builtin)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,6 +142,7 @@ func ofSettings(given agent) (beginning, error) {
 	if model.text("model") == "" {
 		return beginning{}, refused("The agent settings have no model; give agent_settings.llm.model.", nil)
 	}
+	given.unfold()
 	made, err := settled(Profile{LLM: given["llm"]}, given)
 	if err != nil {
 		return beginning{}, err
@@ -156,6 +158,31 @@ func ofSettings(given agent) (beginning, error) {
 		made.set("condenser", summaries)
 	}
 	return beginning{agent: made}, nil
+}
+
+// The switches for single tools that settings had before OpenHands 1.51.
+const (
+	subAgentsSwitch = "enable_sub_agents"
+	modelSwitch     = "enable_switch_llm_tool"
+)
+
+// unfold says by a switch whether an agent may change its model. Settings since OpenHands
+// 1.51 have that in their list of tools, and without a list it may.
+func (a agent) unfold() {
+	if a[subAgentsSwitch] != nil || a[modelSwitch] != nil {
+		return
+	}
+	var tools []json.RawMessage
+	if json.Unmarshal(a["tools"], &tools) != nil || tools == nil {
+		a.set(modelSwitch, true)
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(tools), func(raw json.RawMessage) bool {
+		var tool struct{ Name string }
+		return json.Unmarshal(raw, &tool) == nil && (tool.Name == "switch_llm" || tool.Name == "SwitchLLMTool")
+	})
+	a.set("tools", others)
+	a.set(modelSwitch, len(others) < len(tools))
 }
 
 // settled is the agent of a profile and settings, with the secrets of its servers
@@ -217,6 +244,7 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 			return beginning{}, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
+	given.unfold()
 	made, err := settled(profile, given)
 	if err == nil && s.Settings != nil {
 		made.takeContext(given)

@@ -181,6 +181,40 @@ func TestStartOfSettingsAndProfiles(t *testing.T) {
 	}
 }
 
+// In settings since OpenHands 1.51 the list of tools says which there are; older ones have
+// switches.
+func TestToolsOfSettingsOfAllVersions(t *testing.T) {
+	t.Parallel()
+	const none = `["FinishTool","ThinkTool"]`
+	const switches = `["FinishTool","ThinkTool","SwitchLLMTool"]`
+	const standard = `[{"name":"terminal","params":{}},{"name":"file_editor","params":{}},{"name":"task_tracker","params":{}}`
+	for members, want := range map[string][2]string{
+		``:              {standard + `]`, switches},
+		`,"tools":null`: {standard + `]`, switches},
+		`,"tools":[]`:   {`[]`, none},
+		`,"tools":[{"name":"switch_llm"},{"name":"terminal"}]`:                       {`[{"name":"terminal"}]`, switches},
+		`,"tools":[{"name":"SwitchLLMTool"}]`:                                        {`[]`, switches},
+		`,"schema_version":5,"enable_switch_llm_tool":false`:                         {standard + `]`, none},
+		`,"schema_version":5,"enable_switch_llm_tool":true,"enable_sub_agents":true`: {standard + `,{"name":"task_tool_set","params":{}}]`, switches},
+		`,"schema_version":9,"tools":[{"name":"task_tool_set","params":{}}]`:         {`[{"name":"task_tool_set","params":{}}]`, none},
+	} {
+		w := newWorld(t)
+		w.startIt(control.Start{Settings: json.RawMessage(`{"llm":{"model":"openai/set","api_key":"k","base_url":"http://x"}` + members + `}`)})
+		var state struct {
+			Agent struct {
+				Tools   json.RawMessage
+				Builtin json.RawMessage `json:"include_default_tools"`
+			}
+		}
+		if err := json.Unmarshal([]byte(w.stored("base_state.json")), &state); err != nil {
+			t.Fatal(err)
+		}
+		if tools, builtin := string(state.Agent.Tools), string(state.Agent.Builtin); tools != want[0] || builtin != want[1] {
+			t.Errorf("%s: %s, %s", members, tools, builtin)
+		}
+	}
+}
+
 func TestStartKeepsWhatTheRequestSays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sealed)

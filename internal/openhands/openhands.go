@@ -58,16 +58,17 @@ type Settings struct {
 	KeySet       bool            `json:"llm_api_key_is_set"`
 	Active       *string         `json:"active_profile"`
 	ActiveAgent  *string         `json:"active_agent_profile_id"`
+	ActiveMeta   *string         `json:"active_meta_profile"`
 	Misc         json.RawMessage `json:"misc_settings"`
 }
 
 // Patch changes settings. Each is a JSON merge patch; nil changes nothing.
 type Patch struct {
 	Agent, Conversation, Misc map[string]any
-	// Active and ActiveAgent name the active profiles, nil for none, where they are
-	// set: SetActive and SetActiveAgent.
-	Active, ActiveAgent       *string
-	SetActive, SetActiveAgent bool
+	// Active, ActiveAgent and ActiveMeta name the active profiles, nil for none, where
+	// they are set: SetActive, SetActiveAgent and SetActiveMeta.
+	Active, ActiveAgent, ActiveMeta          *string
+	SetActive, SetActiveAgent, SetActiveMeta bool
 }
 
 // SecretInfo is a secret of the user without its value.
@@ -97,6 +98,19 @@ type LLMConfig struct {
 	Name   string         `json:"name"`
 	Config map[string]any `json:"config"`
 	KeySet bool           `json:"api_key_set"`
+}
+
+// MetaProfile is a meta-profile in a list: a choice of LLM profiles by the kind of task.
+type MetaProfile struct {
+	Name       string  `json:"name"`
+	Classifier *string `json:"classifier_model"` // the LLM profile that chooses
+	Classes    int     `json:"num_classes"`
+}
+
+// MetaProfiles are all of them.
+type MetaProfiles struct {
+	Profiles []MetaProfile `json:"meta_profiles"`
+	Active   *string       `json:"active_meta_profile"`
 }
 
 // AgentProfile is a recipe of an agent in a list.
@@ -132,6 +146,14 @@ type Diagnosis struct {
 
 	DisabledSkills []string `json:"disabled_skills"`
 	Skills         []string `json:"resolved_skills"`
+
+	PublicSkills *[]string `json:"public_skills"` // nil: all
+	Secrets      *[]string `json:"secret_refs"`   // nil: all
+	Unusable     []string  `json:"unusable_tools"`
+
+	Meta             *string  `json:"meta_profile_ref"`
+	DanglingMeta     *string  `json:"dangling_meta_profile_ref"`
+	DanglingMetaLLMs []string `json:"dangling_meta_profile_llm_refs"`
 
 	ACPKey   *string  `json:"acp_api_key_secret_name"`
 	ACPURL   *string  `json:"acp_base_url_secret_name"`

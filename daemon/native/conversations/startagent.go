@@ -2,8 +2,10 @@ package conversations
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
@@ -21,8 +23,42 @@ func readAgent(o *wire.Object, req *request) {
 	case o.Has("agent_settings"):
 		if settings := o.Object("agent_settings"); settings != nil {
 			settings.Text("agent_kind", 0, -1)
+			checkVersion(o, settings)
 			checkLLM(settings)
 			req.Settings = settings.JSON()
+		}
+	}
+}
+
+// The versions of agent settings: the newest that is known, and the first one without the
+// switches for single tools.
+const (
+	newestSettings  = 9
+	switchesRefused = 9
+)
+
+// checkVersion refuses settings of an unknown version, and members that were removed. Older
+// settings may have them. Without a version they are of the newest one.
+func checkVersion(o, settings *wire.Object) {
+	version := newestSettings
+	if raw := settings.Raw("schema_version"); raw != nil && json.Unmarshal(raw, &version) != nil {
+		o.Value("", "AgentSettings schema_version must be an integer.")
+		return
+	}
+	switch {
+	case version < 0:
+		o.Value("", "AgentSettings schema_version must be non-negative.")
+	case version > newestSettings:
+		o.Value("", fmt.Sprintf("AgentSettings schema_version %d is newer than supported version %d.", version, newestSettings))
+	case version >= switchesRefused:
+		var removed []string
+		for _, name := range []string{"enable_sub_agents", "enable_switch_llm_tool"} {
+			if slices.Contains(settings.Names(), name) {
+				removed = append(removed, name)
+			}
+		}
+		if len(removed) > 0 {
+			o.Value("", "Removed agent settings: "+strings.Join(removed, ", "))
 		}
 	}
 }

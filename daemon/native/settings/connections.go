@@ -1,10 +1,8 @@
 package settings
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"unicode/utf8"
+	"slices"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
@@ -30,17 +28,25 @@ func (s *server) connections(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) addConnection(w http.ResponseWriter, r *http.Request) error {
-	change, given, err := readConnection(r)
+	o, err := wire.ReadObject(r, false)
 	if err != nil {
 		return err
 	}
-	for _, field := range []string{"display_name", "api_key"} {
-		if !given[field] {
-			return missing(field)
-		}
+	if o.Need("display_name") && !o.Has("display_name") {
+		notText(o, "display_name")
 	}
-	if change.Key == nil {
-		return notText("api_key")
+	c := openhands.ConnectionChange{Name: o.Text("display_name", 1, longestName)}
+	if !o.Has("provider") && slices.Contains(o.Names(), "provider") {
+		notText(o, "provider")
+	}
+	c.Provider = o.Text("provider", 1, longestName)
+	if o.Need("api_key") && !o.Has("api_key") {
+		notText(o, "api_key")
+	}
+	c.Key = key(o, 1)
+	change, err := restOfConnection(o, c)
+	if err != nil {
+		return err
 	}
 	made, err := s.Store.AddConnection(r.Context(), change)
 	if err != nil {
@@ -51,14 +57,26 @@ func (s *server) addConnection(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) patchConnection(w http.ResponseWriter, r *http.Request) error {
-	change, given, err := readConnection(r)
+	o, err := wire.ReadObject(r, false)
 	if err != nil {
 		return err
+	}
+	c := openhands.ConnectionChange{Name: o.Text("display_name", 1, longestName), Provider: o.Text("provider", 1, longestName), Key: key(o, 0)}
+	change, err := restOfConnection(o, c)
+	if err != nil {
+		return err
+	}
+	given := o.Names()
+	for _, name := range []string{"display_name", "provider"} {
+		if slices.Contains(given, name) && !o.Has(name) {
+			o.Value("", name+" cannot be set to null")
+			return o.Err()
+		}
 	}
 	switch {
 	case len(given) == 0:
 		return wire.Refuse(http.StatusUnprocessableEntity, "Provide at least one provider connection field to update")
-	case given["api_key"] && change.Key == nil:
+	case slices.Contains(given, "api_key") && !o.Has("api_key"):
 		return wire.Refuse(http.StatusUnprocessableEntity, "api_key cannot be cleared; provide a new key to rotate it")
 	}
 	made, err := s.Store.PatchConnection(r.Context(), r.PathValue("connection_id"), change)
@@ -78,61 +96,36 @@ func (s *server) removeConnection(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// readConnection reads a body, and says which members it has.
-func readConnection(r *http.Request) (openhands.ConnectionChange, map[string]bool, error) {
-	var c openhands.ConnectionChange
-	var body map[string]json.RawMessage
-	if err := wire.ReadBody(r, &body, false); err != nil {
-		return c, nil, err
-	}
-	fields := map[string]struct {
-		into     **string
-		longest  int
-		shortest int
-	}{
-		"display_name": {&c.Name, 128, 1}, "provider": {&c.Provider, 128, 1}, "api_key": {&c.Key, 0, 1}, "base_url": {&c.BaseURL, 2048, 0},
-	}
-	given := make(map[string]bool, len(body))
-	for name, raw := range body {
-		f, known := fields[name]
-		if !known {
-			return c, nil, wire.Unprocessable(wire.Invalid{Type: "extra_forbidden", Loc: []any{"body", name}, Msg: "Extra inputs are not permitted"})
-		}
-		given[name] = true
-		if err := wire.Decode(raw, f.into, "body", name); err != nil {
-			return c, nil, err
-		}
-		if *f.into == nil {
-			if name != "display_name" && name != "provider" {
-				continue
-			}
-			if r.Method == http.MethodPatch {
-				return c, nil, wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body"}, Msg: "Value error, " + name + " cannot be set to null"})
-			}
-			return c, nil, notText(name)
-		}
-		if err := checkLength(**f.into, f.shortest, f.longest, name); err != nil {
-			return c, nil, err
-		}
-	}
-	c.SetBaseURL = given["base_url"]
-	return c, given, nil
+// The highest numbers of characters of a connection's texts.
+const (
+	longestName = 128
+	longestURL  = 2048
+)
+
+// restOfConnection reads what is the same in all bodies, and reports all that is wrong.
+func restOfConnection(o *wire.Object, c openhands.ConnectionChange) (openhands.ConnectionChange, error) {
+	c.BaseURL, c.SetBaseURL = o.Text("base_url", 0, longestURL), slices.Contains(o.Names(), "base_url")
+	o.Only("display_name", "provider", "api_key", "base_url")
+	return c, o.Err()
 }
 
-func notText(field string) error {
-	return wire.Unprocessable(wire.Invalid{Type: "string_type", Loc: []any{"body", field}, Msg: "Input should be a valid string"})
-}
-
-// checkLength never shows the text, which may be a key.
-func checkLength(text string, shortest, longest int, field string) error {
-	n := utf8.RuneCountInString(text)
+// key is the key of a connection. No error shows it.
+func key(o *wire.Object, shortest int) *string {
+	text := o.Text("api_key", 0, -1)
 	switch {
-	case field == "api_key" && !realSecret(text):
-		return wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", field}, Msg: "Value error, api_key must be a real key, not blank or redacted"})
-	case n < shortest:
-		return wire.Unprocessable(wire.Invalid{Type: "string_too_short", Loc: []any{"body", field}, Msg: "String should have at least 1 character"})
-	case longest > 0 && n > longest:
-		return wire.Unprocessable(wire.Invalid{Type: "string_too_long", Loc: []any{"body", field}, Msg: fmt.Sprintf("String should have at most %d characters", longest)})
+	case text == nil:
+		return nil
+	case len(*text) < shortest:
+		o.Wrong("api_key", "too_short", "Value should have at least 1 item after validation, not 0",
+			map[string]any{"field_type": "Value", "min_length": shortest, "actual_length": 0})
+	case !realSecret(*text):
+		o.Value("api_key", "api_key must be a real key, not blank or redacted")
+	default:
+		return text
 	}
 	return nil
+}
+
+func notText(o *wire.Object, field string) {
+	o.Wrong(field, "string_type", "Input should be a valid string", nil)
 }

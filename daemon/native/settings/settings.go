@@ -21,6 +21,7 @@ type Store interface {
 	Secrets
 	LLMProfiles
 	AgentProfiles
+	MetaProfiles
 	Connections
 }
 
@@ -63,6 +64,16 @@ type AgentProfiles interface {
 	Diagnose(ctx context.Context, name string) (openhands.Diagnosis, error)
 }
 
+// MetaProfiles are the choices of LLM profiles by kinds of tasks.
+type MetaProfiles interface {
+	MetaProfiles(ctx context.Context) (openhands.MetaProfiles, error)
+	MetaProfile(ctx context.Context, name string) (map[string]any, error)
+	SaveMetaProfile(ctx context.Context, name string, members json.RawMessage) error
+	RemoveMetaProfile(ctx context.Context, name string) error
+	// ActivateMetaProfile reports false where the agent of the settings chooses no model.
+	ActivateMetaProfile(ctx context.Context, name string) (bool, error)
+}
+
 // Connections are the provider connections.
 type Connections interface {
 	Connections(ctx context.Context) ([]openhands.Connection, error)
@@ -99,6 +110,7 @@ func Routes(cfg Config) []wire.Route {
 	routes = append(routes, s.secretRoutes()...)
 	routes = append(routes, s.profileRoutes()...)
 	routes = append(routes, s.agentProfileRoutes()...)
+	routes = append(routes, s.metaProfileRoutes()...)
 	routes = append(routes, s.connectionRoutes()...)
 	return append(routes, s.modelRoutes()...)
 }

@@ -88,9 +88,12 @@ func readPatch(r *http.Request) (openhands.Patch, error) {
 	if p.ActiveAgent, p.SetActiveAgent, err = pointer(body, "active_agent_profile_id", profileID(), uuidPattern); err != nil {
 		return p, err
 	}
-	if p.Agent == nil && p.Conversation == nil && p.Misc == nil && !p.SetActive && !p.SetActiveAgent {
+	if p.ActiveMeta, p.SetActiveMeta, err = pointer(body, "active_meta_profile", profileName(), namePattern); err != nil {
+		return p, err
+	}
+	if p.Agent == nil && p.Conversation == nil && p.Misc == nil && !p.SetActive && !p.SetActiveAgent && !p.SetActiveMeta {
 		return p, wire.Refuse(http.StatusBadRequest, "At least one of agent_settings_diff, conversation_settings_diff, "+
-			"misc_settings_diff, active_profile, or active_agent_profile_id must be provided")
+			"misc_settings_diff, active_profile, active_agent_profile_id, or active_meta_profile must be provided")
 	}
 	return p, nil
 }

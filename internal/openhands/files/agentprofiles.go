@@ -19,24 +19,60 @@ import (
 // maxAgentProfiles is how many recipes OpenHands lets people make.
 const maxAgentProfiles = 50
 
-// AgentProfiles are all recipes of agents. Where there never was one, one is made of
-// the settings and made the active one, as OpenHands does.
+// AgentProfiles are all recipes of agents. One of them is always the active one, as in
+// OpenHands: where none is, it is made of the settings.
 func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, error) {
+	if err := s.ensureActive(ctx); err != nil {
+		return openhands.AgentProfiles{}, err
+	}
 	snaps, err := s.agentProfiles()
 	if err != nil {
 		return openhands.AgentProfiles{}, err
 	}
+	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: s.load().activeAgent}, nil
+}
+
+// ensureActive makes the recipe "default" the active one where the active one is not there.
+// It is made of the settings if there is none. Where it cannot be used or made, the first
+// other recipe is the active one.
+func (s *Store) ensureActive(ctx context.Context) error {
 	now := s.load()
-	if len(snaps) == 0 && now.activeAgent == nil && !document.SettingsFile(s.base).Read().Newer() {
-		if err := s.seed(ctx, now); err != nil {
-			return openhands.AgentProfiles{}, err
-		}
-		now = s.load()
-		if snaps, err = s.agentProfiles(); err != nil {
-			return openhands.AgentProfiles{}, err
+	if now.activeAgent != nil {
+		if _, err := s.agentName(*now.activeAgent); err == nil {
+			return nil
 		}
 	}
-	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: now.activeAgent}, nil
+	if document.SettingsFile(s.base).Read().Newer() {
+		return nil
+	}
+	if document.AgentProfileFile(s.base, seedName).Read().Missing() {
+		err := s.seed(ctx, now)
+		if full, ok := errors.AsType[*openhands.Error](err); !ok || full.Kind != openhands.Taken {
+			return err
+		}
+	}
+	snaps, err := s.agentProfiles()
+	if err != nil {
+		return err
+	}
+	var id *string
+	for _, p := range summaries(snaps) {
+		if p.ID == nil || p.Name == seedName && s.unusable(p.Name) {
+			continue
+		}
+		if id == nil || p.Name == seedName {
+			id = p.ID
+		}
+	}
+	if id == nil {
+		return nil
+	}
+	return s.point(ctx, id)
+}
+
+func (s *Store) unusable(name string) bool {
+	_, err := s.agentProfile(name)
+	return err != nil
 }
 
 // ListAgentProfiles are all recipes of agents that there are. It makes none.
@@ -100,7 +136,7 @@ func (s *Store) AgentProfile(_ context.Context, name string) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
-	return exposed(tree, shape.Plain) // it has no secrets
+	return exposed(newestRecipe(tree), shape.Plain) // it has no secrets
 }
 
 func (s *Store) agentProfile(name string) (shape.Tree, error) {
@@ -202,7 +238,22 @@ func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
 	if now := s.load().activeAgent; now == nil || *now != *id {
 		return nil
 	}
-	return s.point(ctx, nil)
+	err = s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+		after := before
+		after.activeAgent = nil
+		var err error
+		if before.agent.Text("agent_kind") != "openhands" { // what is left is of the recipe that was removed
+			if after.agent, _, err = s.readJSON(shape.AgentSettings(), []byte("{}")); err != nil {
+				return nil, err
+			}
+			after.agent["mcp_config"] = before.agent["mcp_config"]
+		}
+		return s.write(doc, before, after)
+	})
+	if err != nil {
+		return err
+	}
+	return s.ensureActive(ctx)
 }
 
 // RenameAgentProfile gives a recipe another name. Its id stays.

@@ -79,7 +79,7 @@ func TestAPatchKeepsWhatItDoesNotChange(t *testing.T) {
 // The settings of a newer OpenHands are shown and not changed.
 func TestSettingsOfANewerOpenHandsAreShownOnly(t *testing.T) {
 	t.Parallel()
-	before := read(t, "../../profile/testdata/openhands-1.58.2", "settings.json")
+	before := strings.Replace(read(t, "../../profile/testdata/openhands-1.58.2", "settings.json"), `"schema_version": 9`, `"schema_version": 10`, 1)
 	s, base := open(t, "ohgw-example-secret-key-0001", map[string]string{"settings.json": before})
 	shown, err := s.Settings(t.Context(), openhands.Masked)
 	if err != nil || shown.Active == nil || *shown.Active != "work" || fmt.Sprintf("%s", shown.Conversation["max_iterations"]) != "77" {
@@ -224,11 +224,11 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 		if err := s.SaveAgentProfile(t.Context(), "p", members); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.AgentProfiles(t.Context())
-		if err != nil || len(list.Profiles) != 1 {
+		list, err := s.ListAgentProfiles()
+		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
-		return *list.Profiles[0].ID
+		return *list[0].ID
 	}
 	launch, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a"}))
 	if err != nil || launch.LLM != "a" || strings.Contains(string(launch.Settings), "sk-not") {

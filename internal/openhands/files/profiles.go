@@ -89,12 +89,17 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
-	if !set && llm.Text("provider_connection_id") != "" {
-		_, key, err := s.connection(llm.Text("provider_connection_id"))
+	if id := llm.Text("provider_connection_id"); id != "" {
+		conn, key, err := s.connection(id)
 		if err != nil {
 			return openhands.LLMConfig{}, err
 		}
-		set = !key.IsZero()
+		set = set || !key.IsZero()
+		if e != openhands.Masked && conn != nil {
+			if llm, err = s.linked(llm, "Profile '"+name+"'"); err != nil {
+				return openhands.LLMConfig{}, err
+			}
+		}
 	}
 	if e == openhands.Masked {
 		llm.Set("api_key", nil)
@@ -445,4 +450,19 @@ func (s *Store) profileFault(name string, err error) error {
 		return &openhands.Error{Kind: openhands.Malformed, Msg: "Failed to load profile `" + name + "`: the file cannot be used", Err: err}
 	}
 	return busy(err)
+}
+
+// canonical brings an LLM to its present form.
+func canonical(llm shape.Tree) {
+	if llm == nil {
+		return
+	}
+	e := canon.Entry{Model: llm.Text("model")}
+	if url := llm.Text("base_url"); url != "" {
+		e.URL = canon.URL{State: canon.URLText, Text: url}
+	}
+	if d := canon.Embedded().Decide(e); d.Action == canon.Migrate {
+		llm.Set("model", &d.Model)
+		llm.Set("base_url", nil)
+	}
 }

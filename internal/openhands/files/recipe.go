@@ -3,6 +3,7 @@ package files
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -80,9 +81,7 @@ func (s *Store) writeAgentProfile(f document.File, tree shape.Tree, given map[st
 	tree.Set("id", &id)
 	w := &writer{show: shape.Plain}
 	if old, ok := s.editable(before, tree); ok {
-		if err := follow(old, tree, given); err != nil {
-			return err
-		}
+		follow(old, tree, given)
 		w.doc = before.Doc
 		w.differences(nil, old, tree)
 	} else {
@@ -111,38 +110,60 @@ func (s *Store) editable(before document.Snapshot, tree shape.Tree) (shape.Tree,
 }
 
 // follow gives a recipe the version of the one that it replaces. What a client of
-// OpenHands 1.43.1 does not know and has not sent stays.
-func follow(old, tree shape.Tree, given map[string]any) error {
+// OpenHands 1.43.1 does not know and has not sent stays. Where that version cannot say what
+// the recipe says, the recipe is of the newest one.
+func follow(old, tree shape.Tree, given map[string]any) {
 	for _, name := range shape.RecipeNewer() {
 		if _, sent := given[name]; given != nil && !sent && old[name] != nil {
 			tree[name] = old[name]
 		}
 	}
-	tree["schema_version"] = old["schema_version"]
 	_, had := old["persona"]
 	_, has := tree[shape.Switches()[0]]
-	if tree.Text("agent_kind") == "acp" {
-		return nil
-	}
-	if had && has {
+	switch {
+	case tree.Text("agent_kind") == "acp":
+	case had && has:
 		tree.Fold()
-	} else if !had && !has {
+	case !had && !has && shorten(tree):
 		tree.Unfold()
-		return shorten(tree)
+	case !had && !has:
+		return
 	}
-	return nil
+	tree["schema_version"] = old["schema_version"]
 }
 
-// shorten takes away from a recipe what the version of its file does not have. What says
-// something there is refused.
-func shorten(tree shape.Tree) error {
-	for _, name := range slices.DeleteFunc(shape.RecipeNewer(), func(name string) bool { return name == "secret_refs" }) {
+// shorten takes away from a recipe what the version with switches does not have. False: that
+// version cannot say the same, and nothing is taken away.
+func shorten(tree shape.Tree) bool {
+	if len(tree.List("tools")) == 0 && !shape.IsNull(tree["tools"]) {
+		return false // an empty list means all tools there
+	}
+	names := slices.DeleteFunc(shape.RecipeNewer(), func(name string) bool { return name == "secret_refs" })
+	for _, name := range names {
 		if raw, plain := tree[name].(json.RawMessage); tree[name] != nil && (!plain || string(raw) != "null" && string(raw) != "false") {
-			return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: []openhands.Fault{{
-				Type: "extra_forbidden", Loc: []any{tree.Text("agent_kind"), name}, Msg: "Extra inputs are not permitted in an agent profile of an older version",
-			}}}
+			return false
 		}
+	}
+	for _, name := range names {
 		delete(tree, name)
 	}
-	return nil
+	return true
+}
+
+// newestRecipe is a recipe of any version in the form of the newest one.
+func newestRecipe(recipe shape.Tree) shape.Tree {
+	out := recipe.With("schema_version", json.RawMessage(strconv.Itoa(shape.RecipeVersion)))
+	usual := shape.Tree{"secret_refs": null()}
+	if recipe.Text("agent_kind") != "acp" {
+		if _, has := out[shape.ModelSwitch]; has {
+			out.Fold()
+		}
+		maps.Copy(usual, shape.Tree{"persona": null(), "public_skills": null(), routingMember: json.RawMessage("false"), "meta_profile_ref": null()})
+	}
+	for name, value := range usual {
+		if _, has := out[name]; !has {
+			out[name] = value
+		}
+	}
+	return out
 }

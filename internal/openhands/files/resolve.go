@@ -50,8 +50,25 @@ func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) 
 	if err != nil {
 		return openhands.Launch{}, refuse(openhands.Invalid, "%v", err)
 	}
+	unfold(agent, recipe)
 	launch.Settings, err = encode(agent, shape.Plain)
 	return launch, err
+}
+
+// unfold says the tools of an agent by switches, as the engine reads them. Those of a recipe
+// that has some are taken over.
+func unfold(agent, recipe shape.Tree) {
+	if agent.Text("agent_kind") == "acp" {
+		return
+	}
+	if _, has := recipe[shape.ModelSwitch]; !has {
+		agent.Unfold()
+		return
+	}
+	recipe.Unfold()
+	for _, name := range append(shape.Switches(), "tools") {
+		agent[name] = recipe[name]
+	}
 }
 
 func revisionOf(recipe shape.Tree) int {
@@ -116,7 +133,7 @@ func (s *Store) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, 
 // assemble makes agent_settings. The agent finds its skills itself.
 func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 	agent := shape.Tree{"agent_kind": recipe["agent_kind"], "mcp_config": servers}
-	context := shape.Tree{"load_project_skills": json.RawMessage("true")}
+	context := shape.Tree{}
 	if recipe.Text("agent_kind") == "acp" {
 		for _, name := range []string{"acp_server", "acp_model", "acp_session_mode", "acp_prompt_timeout", "acp_startup_timeout"} {
 			agent[name] = recipe[name]
@@ -129,11 +146,22 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 		agent["acp_args"] = append([]any{}, recipe.List("acp_args")...)
 		context["current_datetime"] = json.RawMessage("null")
 	} else {
-		recipe.Unfold()
-		for _, name := range []string{"agent", "tools", "condenser", "verification", shape.SubAgentsSwitch, shape.ModelSwitch, "tool_concurrency_limit"} {
+		tools := shape.Tree{"tools": recipe["tools"]}
+		if _, has := recipe[shape.ModelSwitch]; has {
+			tools[shape.SubAgentsSwitch], tools[shape.ModelSwitch] = recipe[shape.SubAgentsSwitch], recipe[shape.ModelSwitch]
+			tools.Fold()
+		}
+		agent["tools"] = tools["tools"]
+		for _, name := range []string{"agent", "condenser", "verification", "tool_concurrency_limit"} {
 			agent[name] = recipe[name]
 		}
+		for of, name := range map[string]string{"persona": "persona", routingMember: routingMember, "meta_profile_ref": activeMetaMember} {
+			if value, has := recipe[of]; has {
+				agent[name] = value
+			}
+		}
 		agent["llm"] = llm
+		context["load_project_skills"] = json.RawMessage("true")
 		context["system_message_suffix"], context["disabled_skills"] = recipe["system_message_suffix"], recipe["disabled_skills"]
 		context["load_user_skills"], context["load_public_skills"] = json.RawMessage("true"), json.RawMessage("true")
 	}
@@ -145,9 +173,6 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
 	if err != nil || len(faults) > 0 {
 		return nil, errors.Join(err, errors.New("the agent profile cannot be made into settings"))
-	}
-	if strings.TrimSpace(recipe.Text("persona")) != "" { // the settings of OpenHands 1.43.1 have none
-		tree["persona"] = recipe["persona"]
 	}
 	return tree, nil
 }
@@ -179,13 +204,8 @@ func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis,
 	disabled, _ := recipe.Texts("disabled_skills")
 	d := openhands.Diagnosis{
 		Kind: recipe.Text("agent_kind"), Errors: []string{}, Resolved: resolved, Dangling: dangling,
-		DisabledSkills: disabled, Skills: []string{}, ACPFiles: []string{},
-	}
-	if refs, some := recipe.Texts("mcp_server_refs"); some {
-		d.Servers = &refs
-	}
-	if len(dangling) > 0 {
-		d.Errors = append(d.Errors, "MCP server(s) not configured: "+joined(dangling))
+		DisabledSkills: disabled, Skills: []string{}, ACPFiles: []string{}, Unusable: []string{}, DanglingMetaLLMs: []string{},
+		Servers: listOrAll(recipe, "mcp_server_refs"), Secrets: listOrAll(recipe, "secret_refs"), PublicSkills: listOrAll(recipe, "public_skills"),
 	}
 	var llm shape.Tree
 	if d.Kind == "acp" {
@@ -193,6 +213,17 @@ func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis,
 	} else {
 		llm = s.diagnoseLLM(ctx, recipe, &d)
 		s.diagnoseSkills(ctx, &d)
+		d.Unusable = unusable(recipe)
+	}
+	if len(dangling) > 0 {
+		d.Errors = append(d.Errors, "MCP server(s) not configured: "+joined(dangling))
+	}
+	if d.Kind != "acp" {
+		d.Meta = orNil(recipe.Text("meta_profile_ref"))
+		var missing []string
+		if d.DanglingMeta, d.DanglingMetaLLMs, missing = s.danglingMeta(recipe); len(missing) > 0 {
+			d.Errors = append(d.Errors, missing...)
+		}
 	}
 	if len(d.Errors) > 0 {
 		return d, nil
@@ -205,6 +236,68 @@ func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis,
 	d.Valid = true
 	d.Settings, err = exposed(agent, shape.Masked)
 	return d, err
+}
+
+// listOrAll is a list of names; nil where there is none, which means all.
+func listOrAll(recipe shape.Tree, name string) *[]string {
+	if refs, some := recipe.Texts(name); some {
+		return &refs
+	}
+	return nil
+}
+
+// browserTool is a tool that the embedded agent does not have, and that the standard ones
+// have where a browser is.
+const browserTool = "browser_tool_set"
+
+// unusable are the tools of a recipe that the agent goes without.
+func unusable(recipe shape.Tree) []string {
+	tools := recipe.List("tools")
+	found := tools == nil || slices.ContainsFunc(tools, func(item any) bool {
+		tool, _ := item.(shape.Tree)
+		return tool.Text("name") == browserTool
+	})
+	if found {
+		return []string{browserTool}
+	}
+	return []string{}
+}
+
+// danglingMeta is what a recipe with a meta-profile refers to and is not there: the
+// meta-profile, or LLM profiles that it names.
+func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms, problems []string) {
+	llms = []string{}
+	name := recipe.Text("meta_profile_ref")
+	if raw, _ := recipe[routingMember].(json.RawMessage); name == "" || string(raw) != "true" {
+		return nil, llms, nil
+	}
+	tree, err := s.metaProfile(name)
+	if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
+		return &name, llms, []string{"Meta-profile '" + name + "' not found"}
+	}
+	if err != nil {
+		return nil, llms, []string{fmt.Sprintf("Failed to build agent settings: Could not load meta-profile '%s': %v", name, err)}
+	}
+	for _, ref := range metaModels(tree) {
+		_, err := s.llm(ref)
+		if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound && !slices.Contains(llms, ref) {
+			llms = append(llms, ref)
+		}
+	}
+	if len(llms) > 0 {
+		problems = append(problems, "LLM profile(s) routed to by the meta-profile not found: "+joined(llms))
+	}
+	return nil, llms, problems
+}
+
+// metaModels are the LLM profiles that a meta-profile names.
+func metaModels(meta shape.Tree) []string {
+	names := []string{meta.Text("classifier_model")}
+	for _, item := range meta.List("classes") {
+		class, _ := item.(shape.Tree)
+		names = append(names, class.Text("model"))
+	}
+	return names
 }
 
 func (s *Store) diagnoseLLM(ctx context.Context, recipe shape.Tree, d *openhands.Diagnosis) shape.Tree {
@@ -250,6 +343,12 @@ func acpSecrets(server string) (key, url *string, files []string) {
 		return name("OPENAI_API_KEY"), name("OPENAI_BASE_URL"), []string{"CODEX_AUTH_JSON"}
 	case "gemini-cli":
 		return name("GEMINI_API_KEY"), name("GEMINI_BASE_URL"), []string{"GOOGLE_APPLICATION_CREDENTIALS_JSON"}
+	case "kimi-code":
+		return nil, name("KIMI_BASE_URL"), []string{"KIMI_CODE_CONFIG_TOML"}
+	case "pi":
+		return name("ANTHROPIC_API_KEY"), nil, []string{"PI_AUTH_JSON"}
+	case "opencode":
+		return name("OPENCODE_API_KEY"), nil, []string{}
 	}
 	return nil, nil, []string{}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
@@ -28,18 +30,18 @@ func (s *Store) seed(ctx context.Context, now settings) error {
 			return err
 		}
 	}
-	recipe := seedRecipe(now.agent, llm)
+	recipe, version := seedRecipe(now.agent, llm)
 	f := document.AgentProfileFile(s.base, seedName)
 	var id *string
 	err := f.WithLock(ctx, s.Locking, func() error {
-		if all, err := s.agentProfiles(); err != nil || len(all) > 0 {
-			return err // somebody was faster
+		if !f.Read().Missing() {
+			return nil // somebody was faster
 		}
 		data, err := encode(recipe, shape.Plain)
 		if err != nil {
 			return err
 		}
-		tree, faults, err := s.readJSON(shape.AgentProfile(shape.SwitchesVersion), data)
+		tree, faults, err := s.readJSON(shape.AgentProfile(version), data)
 		if err != nil || len(faults) > 0 {
 			return errors.Join(err, errSettings)
 		}
@@ -73,8 +75,8 @@ func (s *Store) seedLLM(ctx context.Context, llm shape.Tree) error {
 	return err
 }
 
-// seedRecipe says what the settings say.
-func seedRecipe(agent shape.Tree, llm string) shape.Tree {
+// seedRecipe says what the settings say, in the oldest version that can say it.
+func seedRecipe(agent shape.Tree, llm string) (shape.Tree, int64) {
 	recipe := shape.Tree{"name": json.RawMessage(jsonedit.Quote(seedName))}
 	if agent.Text("agent_kind") == "acp" {
 		for _, name := range []string{"agent_kind", "acp_server", "acp_model", "acp_session_mode", "acp_prompt_timeout", "acp_startup_timeout"} {
@@ -87,13 +89,14 @@ func seedRecipe(agent shape.Tree, llm string) shape.Tree {
 		if args := agent.List("acp_args"); len(args) > 0 {
 			recipe["acp_args"] = args
 		}
-		return recipe
+		return recipe, shape.SwitchesVersion
 	}
 	recipe.Set("llm_profile_ref", &llm)
-	for _, name := range []string{"agent", "tools", "condenser", shape.SubAgentsSwitch, shape.ModelSwitch, "tool_concurrency_limit"} {
+	for _, name := range []string{"agent", "tools", "condenser", "tool_concurrency_limit"} {
 		recipe[name] = agent[name]
 	}
-	recipe["system_message_suffix"] = agent.Tree("agent_context")["system_message_suffix"]
+	context := agent.Tree("agent_context")
+	recipe["system_message_suffix"], recipe["disabled_skills"] = context["system_message_suffix"], context["disabled_skills"]
 	verification := shape.Tree{}
 	for name, value := range agent.Tree("verification") {
 		if name != "critic_api_key" {
@@ -101,8 +104,17 @@ func seedRecipe(agent shape.Tree, llm string) shape.Tree {
 		}
 	}
 	recipe["verification"] = verification
-	return recipe
+	newer := shape.Tree{"persona": agent["persona"], routingMember: agent[routingMember], "meta_profile_ref": agent[activeMetaMember]}
+	if shape.Equal(newer, shape.Tree{"persona": null(), routingMember: json.RawMessage("false"), "meta_profile_ref": null()}) {
+		recipe.Unfold()
+		return recipe, shape.SwitchesVersion
+	}
+	maps.Copy(recipe, newer)
+	recipe["schema_version"] = json.RawMessage(strconv.Itoa(shape.RecipeVersion))
+	return recipe, shape.RecipeVersion
 }
+
+func null() json.RawMessage { return json.RawMessage("null") }
 
 // shellJoin is a command line of words.
 func shellJoin(words []string) string {

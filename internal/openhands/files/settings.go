@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
-	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/schema"
 	"github.com/ohgw/ohgw/internal/profile/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -22,9 +22,11 @@ const (
 	miscMember         = "misc_settings"
 	activeMember       = "active_profile"
 	activeAgentMember  = "active_agent_profile_id"
+	activeMetaMember   = "active_meta_profile"
 )
 
-// emptySettings is what settings are made of that are not there yet.
+// emptySettings is what settings are made of that are not there yet. They are of the
+// version that all releases since OpenHands 1.37 read.
 const emptySettings = `{
   "schema_version": 2,
   "agent_settings": {
@@ -40,57 +42,50 @@ const emptySettings = `{
 type settings struct {
 	agent, conversation shape.Tree
 	misc                json.RawMessage
-	active, activeAgent *string
+
+	active, activeAgent, activeMeta *string
 }
 
 // errSettings says that OpenHands' settings cannot be understood.
 var errSettings = &openhands.Error{Kind: openhands.Unreadable, Msg: "Settings file is corrupted or encrypted with a different key"}
 
-// understand reads settings.
+// understand reads settings of any version as the newest one. Those of an OpenHands that is
+// newer still are read as far as they are understood.
 func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
-	root := doc.Root()
 	if doc.Irregular().NaN {
 		return settings{}, errSettings
 	}
+	doc, err := present(doc)
+	if err != nil {
+		return settings{}, errSettings
+	}
+	root := doc.Root()
 	agent, faults := s.read(shape.AgentSettings(), root.Get(agentMember))
 	conversation, more := s.read(shape.ConversationSettings(), root.Get(conversationMember))
 	misc := root.Get(miscMember)
 	if len(faults)+len(more) > 0 || misc.Exists() && misc.Kind() != jsonedit.Object {
 		return settings{}, errSettings
 	}
-	if n, _ := root.At(agentMember, "schema_version").Int(); n < canonicalVersion {
-		canonical(agent.Tree("llm"))
+	out := settings{
+		agent: agent, conversation: conversation, misc: json.RawMessage("{}"),
+		active: text(root.Get(activeMember)), activeAgent: text(root.Get(activeAgentMember)), activeMeta: text(root.Get(activeMetaMember)),
 	}
-	if n, _ := root.At(agentMember, "schema_version").Int(); n >= shape.SinceToolsAlone && agent.Text("agent_kind") != "acp" {
-		for _, name := range shape.Switches() {
-			delete(agent, name)
-		}
-		agent.Unfold()
-	}
-	out := settings{agent: agent, conversation: conversation, misc: json.RawMessage("{}"), active: text(root.Get(activeMember)), activeAgent: text(root.Get(activeAgentMember))}
 	if misc.Exists() {
 		out.misc = json.RawMessage(misc.Raw())
 	}
 	return out, nil
 }
 
-// canonicalVersion is the version of agent settings from which on OpenHands no longer
-// looks at the form of the LLM in them.
-const canonicalVersion = 4
-
-// canonical brings an LLM to its present form.
-func canonical(llm shape.Tree) {
-	if llm == nil {
-		return
+// present is the text of settings in its newest form that is known.
+func present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+	if document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion) != nil {
+		return doc, nil
 	}
-	e := canon.Entry{Model: llm.Text("model")}
-	if url := llm.Text("base_url"); url != "" {
-		e.URL = canon.URL{State: canon.URLText, Text: url}
+	now, err := schema.Settings(doc, schema.Latest)
+	if err != nil {
+		return nil, errSettings
 	}
-	if d := canon.Embedded().Decide(e); d.Action == canon.Migrate {
-		llm.Set("model", &d.Model)
-		llm.Set("base_url", nil)
-	}
+	return now.Doc, nil
 }
 
 // load reads the settings as OpenHands does: those that it cannot read are as if there
@@ -130,7 +125,7 @@ func (s *Store) shown(ctx context.Context, st settings, show shape.Show) (openha
 	conversation, err := exposed(st.conversation, show)
 	return openhands.Settings{
 		Agent: agent, Conversation: conversation, KeySet: keySet(st.agent.Tree("llm")) || s.activeHasKey(ctx, st),
-		Active: st.active, ActiveAgent: st.activeAgent, Misc: st.misc,
+		Active: st.active, ActiveAgent: st.activeAgent, ActiveMeta: st.activeMeta, Misc: st.misc,
 	}, err
 }
 
@@ -177,6 +172,11 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 		}
 		p.Agent = shape.Merge(p.Agent, map[string]any{"llm": plain}, true)
 	}
+	if p.SetActiveMeta && p.ActiveMeta != nil {
+		if _, err := s.metaProfile(*p.ActiveMeta); err != nil {
+			return openhands.Settings{}, err
+		}
+	}
 	if p.SetActiveAgent && p.ActiveAgent != nil {
 		if _, err := s.agentName(*p.ActiveAgent); err != nil {
 			return openhands.Settings{}, err
@@ -216,9 +216,9 @@ func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*j
 			return nil, err
 		}
 		after, err := fn(doc, before)
-		// The shapes are those of 1.43.1: from settings of a newer OpenHands they would
+		// The shapes are those of 1.58.2: from settings of a newer OpenHands they would
 		// take members away.
-		if newer := document.NewerSettings(doc.Root(), settingsVersion, agentVersion); err == nil && newer != nil && !onlyActive(doc, after) {
+		if newer := document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion); err == nil && newer != nil && !onlyActive(doc, after) {
 			return nil, newer
 		}
 		return after, err
@@ -265,6 +265,7 @@ func (s *Store) patched(before settings, p openhands.Patch) (settings, error) {
 	if p.SetActiveAgent {
 		after.activeAgent = p.ActiveAgent
 	}
+	after.route(p)
 	return after, nil
 }
 
@@ -303,39 +304,19 @@ func (s *Store) valid(o *shape.Object, merged map[string]any) (shape.Tree, error
 func knownVersion(v jsonedit.Value) bool {
 	version := v.Get("schema_version")
 	n, ok := version.Int()
-	return !version.Exists() || version.Kind() == jsonedit.Null || ok && n >= 0 && n <= agentVersion
+	return !version.Exists() || version.Kind() == jsonedit.Null || ok && n >= 0 && n <= shape.AgentVersion
 }
 
-// The versions of settings that are written whole, those of OpenHands 1.43.1.
-const (
-	settingsVersion = 2
-	agentVersion    = 5
-)
+// settingsVersion is the newest version of settings.json that is known, that of 1.58.2.
+const settingsVersion = 6
 
 // onlyActive reports whether two texts of settings differ in the active profiles only.
 func onlyActive(before, after *jsonedit.Doc) bool {
 	var err error
-	for _, name := range []string{activeMember, activeAgentMember} {
+	for _, name := range []string{activeMember, activeAgentMember, activeMetaMember} {
 		if now := after.Root().Get(name); now.Exists() && err == nil {
 			before, err = before.Set(now.Raw(), name)
 		}
 	}
 	return err == nil && bytes.Equal(before.Bytes(), after.Bytes())
-}
-
-// write puts what differs into the text of the settings.
-func (s *Store) write(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {
-	w := writer{doc: doc, show: s.atRest()}
-	if before.agent.Text("agent_kind") == after.agent.Text("agent_kind") {
-		w.differences([]string{agentMember}, before.agent, after.agent)
-	} else {
-		w.set([]string{agentMember}, after.agent)
-	}
-	w.differences([]string{conversationMember}, before.conversation, after.conversation)
-	if string(before.misc) != string(after.misc) {
-		w.set([]string{miscMember}, after.misc)
-	}
-	w.name(activeMember, before.active, after.active)
-	w.name(activeAgentMember, before.activeAgent, after.activeAgent)
-	return w.doc, w.err
 }

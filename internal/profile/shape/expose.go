@@ -148,6 +148,8 @@ func (f Field) refusal(v jsonedit.Value) (kind, msg string) {
 	switch {
 	case ok && len(text) < f.length:
 		return "string_too_short", "String should have at least " + plural(f.length, "character")
+	case ok && f.form != nil:
+		return "string_pattern_mismatch", "String should match pattern '" + f.form.String() + "'"
 	case ok:
 		return "string_too_long", "String should have at most " + plural(f.longest, "character")
 	}

@@ -11,6 +11,7 @@ package shape
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,9 +54,10 @@ type Field struct {
 	required bool
 	fallback string // JSON; the value when the member is not there
 	min, max float64
-	open     bool // the bounds themselves are out of bounds
-	length   int  // of a text, at least
-	longest  int  // of a text; 0 is any
+	open     bool           // the bounds themselves are out of bounds
+	length   int            // of a text, at least
+	longest  int            // of a text; 0 is any
+	form     *regexp.Regexp // of a text; nil is any
 	words    []string
 	item     *Field  // of a list or map
 	object   *Object // of an object
@@ -207,10 +209,10 @@ func (f Field) Read(v jsonedit.Value) ([]byte, bool) {
 	return v.Raw(), v.Kind() == jsonedit.Object
 }
 
-// fits reports whether a text has a length that the member takes.
+// fits reports whether a text has a length and a form that the member takes.
 func (f Field) fits(text string) bool {
 	n := utf8.RuneCountInString(text)
-	return n >= f.length && (f.longest == 0 || n <= f.longest)
+	return n >= f.length && (f.longest == 0 || n <= f.longest) && (f.form == nil || f.form.MatchString(text))
 }
 
 func isText(v jsonedit.Value) bool {

@@ -2,6 +2,8 @@ package shape
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
@@ -13,9 +15,10 @@ func LLMObject() *Object {
 }
 
 // servedLLM are the members with the model that OpenHands takes where none is said.
+// Of the options of 1.43.1, modify_params is no longer there; files keep it.
 func servedLLM() []Field {
-	fields := LLM()
-	fields[0] = fields[0].Or(`"gpt-5.5"`)
+	fields := slices.DeleteFunc(slices.Concat(LLM(), LLMNewer()), func(f Field) bool { return f.Name == "modify_params" })
+	fields[0] = fields[0].Or(`"gpt-5.6"`)
 	return fields
 }
 
@@ -56,4 +59,11 @@ func (t Tree) Set(name string, text *string) {
 	if text != nil {
 		t[name] = json.RawMessage(jsonedit.Quote(*text))
 	}
+}
+
+// With is a copy of a tree with another value of one member.
+func (t Tree) With(name string, value any) Tree {
+	out := maps.Clone(t)
+	out[name] = value
+	return out
 }

@@ -21,7 +21,8 @@ type Object struct {
 	variants []variant
 	usual    string
 
-	needs   string // a text that must be there where the object is, and why
+	bars    []string // members that are refused, where others that nobody knows are not
+	needs   string   // a text that must be there where the object is, and why
 	why     string
 	rest    rest
 	compact bool                    // what is null or empty is left out
@@ -88,6 +89,11 @@ func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 	if o.lacks(v) {
 		r.fault("value_error", "Value error, "+o.why, loc)
 		return nil
+	}
+	for _, name := range o.bars {
+		if v.Get(name).Exists() {
+			r.fault("value_error", "Value error, Removed agent settings: "+name, loc)
+		}
 	}
 	out := make(Tree, len(o.fields))
 	known := make(map[string]bool, len(o.fields))

@@ -3,7 +3,9 @@ package shape
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
@@ -22,32 +24,59 @@ func ConversationSettings() *Object {
 		Number("max_iterations", IntKind, 1, "500"),
 		Truth("confirmation_mode", "false"),
 		Choice("security_analyzer", `"llm"`, "llm", "none").OrNull(),
-	}, after: setVersion("1")}
+		Choice("default_runtime", `"local"`, "local", "worktree", "docker"),
+		Choice("worktree_base", `"default_branch"`, "default_branch", "head", "ref"),
+		Maybe("worktree_base_ref", TextKind).Matching(gitRef()),
+		Text("worktree_branch_prefix", `"openhands/"`).Matching(gitPrefix()),
+		Maybe("container_memory", TextKind).Matching(dockerMemory()),
+		Number("container_cpus", FloatKind, 0.01, "null"),
+		Truth("container_browser", "true"),
+	}, after: setVersion("1"), check: func(t Tree) string {
+		if t.Text("worktree_base") == "ref" && isNull(t["worktree_base_ref"]) {
+			return "Branching worktrees from a ref needs worktree_base_ref"
+		}
+		return ""
+	}}
 }
+
+// What names in git and sizes in Docker look like.
+var (
+	gitRef       = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._/-]*\z`)
+	gitPrefix    = pattern.Of(`\A([A-Za-z0-9][A-Za-z0-9._/-]*)?\z`)
+	dockerMemory = pattern.Of(`\A[0-9]+(\.[0-9]+)? ?[kKmMgGtTpP]?[iI]?[bB]?\z`)
+)
+
+// AgentVersion is the version of the settings of agents that are read and served.
+const AgentVersion = 9
+
+const agentVersion = "9"
 
 func openHandsSettings() *Object {
 	return &Object{fields: []Field{
-		version("5"),
+		version(agentVersion),
 		Choice("agent_kind", `"openhands"`, "openhands", "llm"),
 		Text("agent", `"CodeActAgent"`),
 		object("llm", LLMObject()),
 		list("tools", object("", toolObject()), "null").OrNull(),
-		Truth(SubAgentsSwitch, "false"),
-		Truth(ModelSwitch, "true"),
+		Truth("enable_classify_and_switch_llm_tool", "false"),
+		Maybe("active_meta_profile", TextKind),
+		nullObject("meta_profile", MetaProfile()),
+		{Name: "meta_profile_llms", Kind: mapKind, item: &Field{Kind: objectKind, object: LLMObject()}, fallback: "{}"},
 		Number("tool_concurrency_limit", IntKind, 1, "1"),
 		servers("mcp_config"),
+		Maybe("persona", TextKind).Between(1, 65536),
 		object("agent_context", agentContext()),
 		object("condenser", condenserObject()),
 		object("verification", verification(true)),
-	}, after: func(t Tree) {
-		setVersion("5")(t)
+	}, bars: Switches(), after: func(t Tree) {
+		setVersion(agentVersion)(t)
 		t["agent_kind"] = json.RawMessage(`"openhands"`) // "llm" is its old name
 	}}
 }
 
 func acpSettings() *Object {
 	return &Object{fields: []Field{
-		version("5"),
+		version(agentVersion),
 		Choice("agent_kind", `"acp"`, "acp"),
 		Choice("acp_server", `"claude-code"`, acpServers()...),
 		list("acp_command", Text("", ""), "[]"),
@@ -59,9 +88,8 @@ func acpSettings() *Object {
 		servers("mcp_config"),
 		Truth("acp_isolate_data_dir", "false"),
 		{Name: "acp_file_secrets", Kind: anyKind, fallback: acpFiles},
-		object("llm", LLMObject()),
 		nullObject("agent_context", agentContext()),
-	}, after: setVersion("5")}
+	}, bars: append(Switches(), "llm"), after: setVersion(agentVersion)}
 }
 
 func toolObject() *Object {
@@ -131,9 +159,14 @@ func condenserObject() *Object {
 const acpFiles = `[{"secret_name":"CODEX_AUTH_JSON","filename":"auth.json","env_var":"CODEX_HOME","subdir":"codex",` +
 	`"env_points_to":"dir","warn_if_unset":[]},{"secret_name":"GOOGLE_APPLICATION_CREDENTIALS_JSON",` +
 	`"filename":"gcloud-credentials.json","env_var":"GOOGLE_APPLICATION_CREDENTIALS","subdir":"gemini-cli",` +
-	`"env_points_to":"file","warn_if_unset":["GOOGLE_CLOUD_PROJECT","GOOGLE_CLOUD_LOCATION"]}]`
+	`"env_points_to":"file","warn_if_unset":["GOOGLE_CLOUD_PROJECT","GOOGLE_CLOUD_LOCATION"]},` +
+	`{"secret_name":"KIMI_CODE_CONFIG_TOML","filename":"config.toml","env_var":"KIMI_CODE_HOME","subdir":"kimi-code",` +
+	`"env_points_to":"dir","warn_if_unset":[]},{"secret_name":"PI_AUTH_JSON","filename":"auth.json",` +
+	`"env_var":"PI_CODING_AGENT_DIR","subdir":"pi","env_points_to":"dir","warn_if_unset":[]}]`
 
-func acpServers() []string { return []string{"claude-code", "codex", "gemini-cli", "custom"} }
+func acpServers() []string {
+	return []string{"claude-code", "codex", "gemini-cli", "kimi-code", "pi", "opencode", "custom"}
+}
 
 // verification is what a critic checks, with its key or without.
 func verification(withKey bool) *Object {
@@ -186,6 +219,12 @@ func (f Field) Required() Field {
 // Inside is the number whose bounds are out of bounds.
 func (f Field) Inside() Field {
 	f.open = true
+	return f
+}
+
+// Matching is the text that looks like form.
+func (f Field) Matching(form *regexp.Regexp) Field {
+	f.form = form
 	return f
 }
 

@@ -1,0 +1,188 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+)
+
+// maxMetaProfiles is how many meta-profiles OpenHands lets people make.
+const maxMetaProfiles = 50
+
+// The members by which an agent has a meta-profile.
+const (
+	routingMember    = "enable_classify_and_switch_llm_tool"
+	inlineMetaMember = "meta_profile"
+)
+
+// MetaProfiles are all meta-profiles, those that cannot be used included.
+func (s *Store) MetaProfiles(context.Context) (openhands.MetaProfiles, error) {
+	out := openhands.MetaProfiles{Profiles: []openhands.MetaProfile{}, Active: s.load().activeMeta}
+	entries, err := document.ListDir(document.MetaProfilesDir(s.base))
+	if err != nil {
+		return out, fmt.Errorf("list meta-profiles: %w", err)
+	}
+	for _, e := range entries {
+		snap := document.MetaProfileFile(s.base, document.Stem(e)).ReadAs(e.Type())
+		if !document.ValidName(snap.File.Name()) || snap.Doc == nil || snap.Gate != nil {
+			continue
+		}
+		root := snap.Doc.Root()
+		p := openhands.MetaProfile{Name: snap.File.Name(), Classifier: text(root.Get("classifier_model"))}
+		for range root.Get("classes").Elements() {
+			p.Classes++
+		}
+		out.Profiles = append(out.Profiles, p)
+	}
+	return out, nil
+}
+
+// MetaProfile is one meta-profile.
+func (s *Store) MetaProfile(_ context.Context, name string) (map[string]any, error) {
+	tree, err := s.metaProfile(name)
+	if err != nil {
+		return nil, err
+	}
+	return exposed(tree, shape.Plain) // it has no secrets
+}
+
+func (s *Store) metaProfile(name string) (shape.Tree, error) {
+	f, err := s.metaFile(name)
+	if err != nil {
+		return nil, err
+	}
+	snap := f.Read()
+	switch {
+	case snap.Missing():
+		return nil, refuse(openhands.NotFound, "Meta-profile '%s' not found", name)
+	case snap.Gate != nil:
+		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: the file %s", name, snap.Gate.Msg)
+	}
+	tree, faults := s.read(shape.MetaProfile(), snap.Doc.Root())
+	if len(faults) > 0 {
+		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
+	}
+	return tree, nil
+}
+
+func (s *Store) metaFile(name string) (document.File, error) {
+	clean, err := profile.CleanName(name)
+	if err != nil {
+		return document.File{}, refuse(openhands.Malformed, "Invalid meta-profile name: '%s'.", name)
+	}
+	return document.MetaProfileFile(s.base, clean), nil
+}
+
+// SaveMetaProfile stores a meta-profile, a JSON object, in the place of one of that name.
+// Members that nobody knows stay in the file.
+func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.RawMessage) error {
+	tree, faults, err := s.readJSON(shape.MetaProfile(), members)
+	switch {
+	case err != nil:
+		return err
+	case len(faults) > 0:
+		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid meta-profile", Faults: faultsOf(faults, "body")}
+	case len(tree.List("classes")) == 0 && shape.IsNull(tree["prompt_template"]):
+		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid meta-profile", Faults: []openhands.Fault{{
+			Type: "value_error", Loc: []any{"body"}, Msg: "Value error, A meta-profile needs either classes or a prompt_template to route.",
+		}}}
+	}
+	f, err := s.metaFile(name)
+	if err != nil {
+		return err
+	}
+	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeMetaProfile(f, tree) }))
+}
+
+// writeMetaProfile writes a meta-profile. The lock is the caller's.
+func (s *Store) writeMetaProfile(f document.File, tree shape.Tree) error {
+	snap := f.Read()
+	old, faults := shape.Tree{}, []shape.Fault(nil)
+	if snap.Missing() {
+		entries, err := document.ListDir(document.MetaProfilesDir(s.base))
+		if err != nil {
+			return fmt.Errorf("count meta-profiles: %w", err)
+		}
+		if len(entries) >= maxMetaProfiles {
+			return refuse(openhands.Taken, "Meta-profile limit reached (%d). Delete a meta-profile before saving a new one.", maxMetaProfiles)
+		}
+	}
+	doc, err := newDoc("{}")
+	if err != nil {
+		return err
+	}
+	if snap.Doc != nil && snap.Gate == nil && !snap.Doc.Irregular().Any() {
+		doc = snap.Doc
+		if old, faults = s.read(shape.MetaProfile(), doc.Root()); len(faults) > 0 {
+			old = shape.Tree{}
+		}
+	}
+	w := &writer{doc: doc, show: shape.Plain}
+	w.differences(nil, old, tree)
+	if w.err != nil {
+		return w.err
+	}
+	return f.Write(w.doc.Bytes())
+}
+
+// RemoveMetaProfile deletes a meta-profile. One that is not there is no failure. The active
+// one is no longer active then.
+func (s *Store) RemoveMetaProfile(ctx context.Context, name string) error {
+	f, err := s.metaFile(name)
+	if err != nil {
+		return err
+	}
+	err = f.WithLock(ctx, s.Locking, func() error {
+		if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return busy(err)
+	}
+	if active := s.load().activeMeta; active == nil || *active != name {
+		return nil
+	}
+	_, err = s.Patch(ctx, openhands.Patch{SetActiveMeta: true, Agent: map[string]any{inlineMetaMember: nil}})
+	return err
+}
+
+// ActivateMetaProfile makes a meta-profile the active one and copies it into the settings of
+// the agent. False: they are those of an agent that chooses no model, and nothing changes.
+func (s *Store) ActivateMetaProfile(ctx context.Context, name string) (bool, error) {
+	tree, err := s.metaProfile(name)
+	if err != nil {
+		return false, err
+	}
+	plain, err := exposed(tree, shape.Plain)
+	if err != nil {
+		return false, err
+	}
+	after, err := s.Patch(ctx, openhands.Patch{SetActiveMeta: true, ActiveMeta: &name, Agent: map[string]any{inlineMetaMember: plain}})
+	return err == nil && after.ActiveMeta != nil && *after.ActiveMeta == name, err
+}
+
+// route sets the active meta-profile as a patch says. Only OpenHands' own agent chooses
+// models by one.
+func (st *settings) route(p openhands.Patch) {
+	if st.agent.Text("agent_kind") == "acp" {
+		st.activeMeta = nil
+		return
+	}
+	if !p.SetActiveMeta {
+		return
+	}
+	st.activeMeta = p.ActiveMeta
+	st.agent = st.agent.With(routingMember, json.RawMessage(strconv.FormatBool(p.ActiveMeta != nil)))
+	st.agent.Set(activeMetaMember, p.ActiveMeta)
+}

@@ -1,0 +1,80 @@
+package files
+
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/schema"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+)
+
+// write puts what differs into the text of the settings. A file keeps its version, so that
+// the OpenHands that has written it can read it. Where that version cannot say what the
+// settings are now, the file becomes one of the newest version.
+func (s *Store) write(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {
+	if doc, err := s.writeAs(doc, before, after); err == nil {
+		if now, err := s.understand(doc); err == nil && now.says(after) {
+			return doc, nil
+		}
+	}
+	now, err := schema.Settings(doc, schema.Latest)
+	if err != nil {
+		return nil, errSettings
+	}
+	return s.writeAs(now.Doc, before, after)
+}
+
+// writeAs writes in the version that the text has.
+func (s *Store) writeAs(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {
+	w := writer{doc: doc, show: s.atRest()}
+	said := doc.Root().At(agentMember, "schema_version")
+	version, _ := said.Int()
+	old, now := before.agent, after.agent
+	if version < shape.SinceToolsAlone && !shape.Equal(old["tools"], now["tools"]) {
+		old, now = withSwitches(old), withSwitches(now)
+	}
+	if old.Text("agent_kind") == now.Text("agent_kind") {
+		w.differences([]string{agentMember}, old, now)
+	} else {
+		now = now.With("schema_version", json.RawMessage(said.Raw()))
+		if !said.Exists() {
+			delete(now, "schema_version")
+		}
+		w.set([]string{agentMember}, now)
+	}
+	w.differences([]string{conversationMember}, before.conversation, after.conversation)
+	if string(before.misc) != string(after.misc) {
+		w.set([]string{miscMember}, after.misc)
+	}
+	w.name(activeMember, before.active, after.active)
+	w.name(activeAgentMember, before.activeAgent, after.activeAgent)
+	w.name(activeMetaMember, before.activeMeta, after.activeMeta)
+	return w.doc, w.err
+}
+
+// withSwitches are the settings of an agent in the form in which single tools have switches.
+func withSwitches(agent shape.Tree) shape.Tree {
+	if agent.Text("agent_kind") == "acp" {
+		return agent
+	}
+	agent = agent.With("tools", agent["tools"])
+	agent.Unfold()
+	return agent
+}
+
+// says reports whether settings that were read say what they are to say. A time that is not
+// in a file is that of the reading. Where the tool that changes the model stands in the list
+// of tools has no meaning.
+func (st settings) says(want settings) bool {
+	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+	return shape.Equal(timeless(withSwitches(st.agent)), timeless(withSwitches(want.agent))) &&
+		shape.Equal(st.conversation, want.conversation) && shape.Equal(st.misc, want.misc) &&
+		same(st.active, want.active) && same(st.activeAgent, want.activeAgent) && same(st.activeMeta, want.activeMeta)
+}
+
+func timeless(agent shape.Tree) shape.Tree {
+	if context := agent.Tree("agent_context"); context != nil {
+		return agent.With("agent_context", context.With("current_datetime", json.RawMessage("null")))
+	}
+	return agent
+}
