@@ -74,6 +74,9 @@ func (m *machine) run(_ context.Context, _ string, _, args []string) ([]byte, er
 	m.asked = append(m.asked, line)
 	for prefix, out := range m.says {
 		if strings.HasPrefix(line, prefix) {
+			if out == "exit 1" {
+				return nil, &sandbox.ExitError{Code: 1}
+			}
 			return []byte(strings.ReplaceAll(out, "HOME", m.home)), nil
 		}
 	}
@@ -168,7 +171,6 @@ func TestToolsAreAskedForTheirHosts(t *testing.T) {
 				"TestPyPI = PackageIndex(  # type: ignore\n    \"https://test.example/\", file_storage_domain=\"test-files.example\"\n)\n"},
 			map[string]string{
 				"pip3 config list": "global.cert='/x'\n", "pip3 --version": "pip 23.2.1 from HOME/pip (python 3.11)\n",
-				"pip3 download --help": "  -i, --index-url <url>  Base URL of the Python Package Index\n    (default https://index.example/simple). This",
 			},
 			[]string{"index.example:443 from @python, pip's index-url", "files.example:443 from @python, built in", "PIP_INDEX_URL=https://index.example/simple", "UV_DEFAULT_INDEX=https://index.example/simple"},
 		},
@@ -177,15 +179,31 @@ func TestToolsAreAskedForTheirHosts(t *testing.T) {
 			[]string{"python3"},
 			map[string]string{".config/uv/uv.toml": "index-url = \"https://uv.example/simple\"\n[[index]]\nurl = \"https://more.example/\"\n"},
 			map[string]string{
-				"python3 -m pip config list":     "global.index-url='https://me:hunter2@pip.corp/simple'\nglobal.extra-index-url='\\nhttps://a.example/simple\\nhttps://b.example/simple'\n:env:.find-links='/opt/wheels'\n",
-				"python3 -m pip --version":       "pip 23.2.1 from /nowhere/pip (python 3.11)\n",
-				"python3 -m pip download --help": "--index-url <url> Base (default https://me:****@pip.corp/simple).",
+				"python3 -c": "pip 23.2.1 from /nowhere/pip (python)\nglobal.index-url='https://me:hunter2@pip.corp/simple'\nglobal.extra-index-url='\\nhttps://a.example/simple\\nhttps://b.example/simple'\n:env:.find-links='/opt/wheels'\n",
 			},
 			[]string{
 				"pip.corp:443 from @python, pip's index-url at 10.1.2.3 at 10.1.2.4", "a.example:443 from @python, pip's extra-index-url",
 				"b.example:443 from @python, pip's extra-index-url", "more.example:443 from @python, uv.toml", "uv.example:443 from @python, uv.toml",
 				"PIP_INDEX_URL=https://pip.corp/simple", "UV_DEFAULT_INDEX=https://pip.corp/simple", "PIP_EXTRA_INDEX_URL=https://a.example/simple https://b.example/simple",
 			},
+		},
+		{
+			"pip of one section before another", "python",
+			[]string{"pip3", "python3"},
+			nil,
+			map[string]string{"python3 -c": "pip 26.1 from /nowhere/pip (python)\n:env:.timeout='5'\nglobal.index-url='https://global.example/simple'\ninstall.index-url='https://install.example/simple'\n"},
+			[]string{
+				"install.example:443 from @python, pip's index-url", "global.example:443 from @python, pip's index-url",
+				"PIP_INDEX_URL=https://install.example/simple", "UV_DEFAULT_INDEX=https://install.example/simple",
+			},
+		},
+		{"Python without pip", "python", []string{"python3"}, nil, map[string]string{"python3 -c": "exit 1"}, nil},
+		{
+			"pip whose source is another", "python",
+			[]string{"pip3", "python3"},
+			nil,
+			map[string]string{"python3 -c": "pip 1.5 from /nowhere/pip (python)\n", "pip3 download --help": "--index-url <url> Base URL (default https://old.example/simple)."},
+			[]string{"old.example:443 from @python, pip's index-url", "PIP_INDEX_URL=https://old.example/simple", "UV_DEFAULT_INDEX=https://old.example/simple"},
 		},
 		{"cargo as it is installed", "rust", []string{"cargo"}, nil, nil, []string{"index.crates.io:443 from @rust, built in", "static.crates.io:443 from @rust, built in"}},
 		{

@@ -40,8 +40,14 @@ type question struct {
 // workspace.
 func (q *question) env(name string) string { return q.asker.cfg.Getenv(name) }
 
-// find is the path of a program.
+// find is the path of a program. An absolute one is its own.
 func (q *question) find(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+		return "", errNotThere
+	}
 	for _, dir := range q.path {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path, nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,6 +124,49 @@ func TestAskingLeavesNoTrace(t *testing.T) {
 				if left, err := os.ReadDir(at); err != nil || len(left) > 0 {
 					t.Errorf("left behind: %v, %v", left, err)
 				}
+			}
+		})
+	}
+}
+
+// Python starts once to say what pip uses, whatever the program of pip is.
+func TestPipIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("python3", "-c", "import pip, sys; print(sys.executable)").CombinedOutput()
+	if err != nil {
+		t.Skipf("there is no pip: %v: %s", err, out)
+	}
+	python := strings.TrimSpace(string(out))
+	for name, pip := range map[string]string{"by its first line": "#!BIN/python-of-pip -E\n", "beside it": "#!/bin/sh\nexit 9\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bin, home, asked := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "asked")
+			counts := "#!/bin/sh\necho x >>" + asked + "\nexec " + python + " \"$@\"\n"
+			for file, text := range map[string]string{"pip3": strings.ReplaceAll(pip, "BIN", bin), "python3": counts, "python-of-pip": counts} {
+				write(t, filepath.Join(bin, file), text)
+				if err := os.Chmod(filepath.Join(bin, file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, filepath.Join(home, ".config", "pip", "pip.conf"), "[global]\nindex-url = http://127.0.0.1:8081/simple\n[install]\nextra-index-url = http://127.0.0.1:8082/simple\n")
+			a := presets.New(presets.Config{
+				Getenv: func(name string) string {
+					return map[string]string{"PATH": bin, "XDG_CONFIG_HOME": filepath.Join(home, ".config")}[name]
+				},
+				Home: home, Dir: t.TempDir(),
+			})
+			defer a.Close()
+			found, err := presets.Workspace{Asker: a}.Ask(t.Context(), "python")
+			if err != nil || len(found.Problems) > 0 {
+				t.Fatalf("%q, %v", text(found), err)
+			}
+			for _, want := range []string{"PIP_INDEX_URL=http://127.0.0.1:8081/simple", "PIP_EXTRA_INDEX_URL=http://127.0.0.1:8082/simple"} {
+				if !slices.Contains(found.Env, want) {
+					t.Errorf("found %q, without %s", found.Env, want)
+				}
+			}
+			if data, err := os.ReadFile(asked); err != nil || string(data) != "x\n" {
+				t.Errorf("asked %q, %v", data, err)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,45 +112,106 @@ func askNode(ctx context.Context, q *question) {
 	slices.SortFunc(q.found.Entries, func(a, b netpolicy.Entry) int { return strings.Compare(a.String(), b.String()) })
 }
 
+// pipSetting is a line of `pip config list`, such as global.index-url='https://…'.
+var pipSetting = pattern.Of(`(?m)^(\S*)\.(index-url|extra-index-url|find-links)='([^'\n]*)'`)
+
+// pipAtOnce prints where pip is and what it is set to, which by pip's own commands are two
+// starts of Python.
+const pipAtOnce = `import os, runpy, sys, pip
+print("pip", pip.__version__, "from", os.path.dirname(pip.__file__), "(python)", flush=True)
+sys.argv = ["pip", "config", "list"]
+runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+
+// askPip is what pip says of itself and its settings.
+func (q *question) askPip(ctx context.Context) (string, error) {
+	pip, none := q.find("pip3")
+	python := "python3"
+	if none == nil {
+		python = q.pythonOf(pip)
+	}
+	if python != "" {
+		out, err := q.ask(ctx, python, "-c", pipAtOnce)
+		_, exit := errors.AsType[*sandbox.ExitError](err)
+		if err == nil || !exit {
+			return out, err
+		}
+		if none != nil {
+			return "", nil // Python is there without pip.
+		}
+	}
+	var out [2]string
+	var errs [2]error
+	var wait sync.WaitGroup
+	for i, args := range [][]string{{"--version"}, {"config", "list"}} {
+		wait.Go(func() { out[i], errs[i] = q.ask(ctx, "pip3", args...) })
+	}
+	wait.Wait()
+	return out[0] + "\n" + out[1], errors.Join(errs[:]...)
+}
+
+// pythonOf is the Python of a program of pip, as its first line names it, or the one
+// beside it; "" if neither is known.
+func (q *question) pythonOf(pip string) string {
+	line, _, _ := strings.Cut(string(q.read(pip)), "\n")
+	if fields := strings.Fields(strings.TrimPrefix(line, "#!")); strings.HasPrefix(line, "#!") && len(fields) > 0 &&
+		filepath.IsAbs(fields[0]) && strings.HasPrefix(filepath.Base(fields[0]), "python") {
+		return fields[0]
+	}
+	if beside, err := exec.LookPath(filepath.Join(filepath.Dir(pip), "python3")); err == nil {
+		return beside
+	}
+	return ""
+}
+
 // indexDefault is the line of pip's help with the index that is set, or built in.
 var indexDefault = pattern.Of(`--index-url\b[^(]*\(default\s+(\S+?)\)`)
 
-// pipSetting is a line of `pip config list`, such as global.index-url='https://…'.
-var pipSetting = pattern.Of(`(?m)^\S*\.(index-url|extra-index-url|find-links)='([^'\n]*)'`)
+// pipIndexOf is the index that pip uses: the last of its settings, in the order in which
+// they count, or the one that it has built in.
+func (q *question) pipIndexOf(ctx context.Context, said string) string {
+	index, rank := "", -1
+	for _, m := range pipSetting().FindAllStringSubmatch(said, -1) {
+		if at := slices.Index([]string{"global", "download", "install", ":env:"}, m[1]); m[2] == "index-url" && at > rank {
+			index, rank = m[3], at
+		}
+	}
+	if index != "" {
+		return index
+	}
+	if known := q.pipKnows(said); len(known) > 0 {
+		return strings.TrimSuffix(known[0][1], "/") + "/simple"
+	}
+	help, err := q.ask(ctx, "pip3", "download", "--help")
+	if err != nil {
+		help, err = q.ask(ctx, "python3", "-m", "pip", "download", "--help")
+	}
+	if q.problem(err); err != nil {
+		return ""
+	}
+	if m := indexDefault().FindStringSubmatch(help); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // askPython asks pip, and reads what uv is set to.
 func askPython(ctx context.Context, q *question) {
-	pip := []string{"pip3"}
-	if _, err := q.find(pip[0]); err != nil {
-		pip = []string{"python3", "-m", "pip"}
-	}
-	var out [3]string
-	var errs [3]error
-	var wait sync.WaitGroup
-	for i, args := range [][]string{{"config", "list"}, {"download", "--help"}, {"--version"}} {
-		wait.Go(func() { out[i], errs[i] = q.ask(ctx, pip[0], append(slices.Clip(pip[1:]), args...)...) })
-	}
-	wait.Wait()
-	if _, exit := errors.AsType[*sandbox.ExitError](errs[2]); exit && len(pip) > 1 {
-		errs = [3]error{} // Python is there without pip
-	}
-	for _, err := range errs {
-		q.problem(err)
-	}
-	settings, help, version := out[0], out[1], out[2]
-	if m := indexDefault().FindStringSubmatch(help); m != nil {
-		clean := q.url(ctx, m[1], "pip's index-url")
+	settings, err := q.askPip(ctx)
+	index := ""
+	if q.problem(err); err == nil && strings.TrimSpace(settings) != "" {
+		index = q.pipIndexOf(ctx, settings)
+		clean := q.url(ctx, index, "pip's index-url")
 		q.set("PIP_INDEX_URL", clean)
 		q.set("UV_DEFAULT_INDEX", clean)
-		q.pipFiles(ctx, version, clean)
+		q.pipFiles(ctx, settings, clean)
 	}
 	var extra []string
 	for _, m := range pipSetting().FindAllStringSubmatch(settings, -1) {
-		if m[1] == "index-url" {
-			continue // the help has it
+		if m[3] == index {
+			continue // it is there already
 		}
-		for address := range strings.FieldsSeq(strings.ReplaceAll(m[2], `\n`, " ")) {
-			if clean := q.url(ctx, address, "pip's "+m[1]); clean != "" && m[1] == "extra-index-url" {
+		for address := range strings.FieldsSeq(strings.ReplaceAll(m[3], `\n`, " ")) {
+			if clean := q.url(ctx, address, "pip's "+m[2]); clean != "" && m[2] == "extra-index-url" {
 				extra = append(extra, clean)
 			}
 		}
@@ -171,23 +233,31 @@ func askPython(ctx context.Context, q *question) {
 }
 
 // pipPlace is the package of pip in the line of pip --version.
-var pipPlace = pattern.Of(`^pip \S+ from (.+) \(python`)
+var pipPlace = pattern.Of(`(?m)^pip \S+ from (.+) \(python`)
 
 // pipIndex is an index that pip has built in, with the host of its files.
 var pipIndex = pattern.Of(`PackageIndex\(\s*"(https?://[^"\s]+)",\s*file_storage_domain="([^"\s]+)"`)
 
+// pipKnows are the indexes that pip has built in, each with its address and the host of its
+// files.
+func (q *question) pipKnows(said string) [][]string {
+	place := pipPlace().FindStringSubmatch(said)
+	if place == nil || !filepath.IsAbs(place[1]) {
+		return nil
+	}
+	return pipIndex().FindAllStringSubmatch(string(q.read(filepath.Join(place[1], "_internal", "models", "index.py"))), -1)
+}
+
 // pipFiles allows the host of the files of a public index, which pip has built in
 // and no option shows. Other indexes name their own files' hosts in their pages.
-func (q *question) pipFiles(ctx context.Context, version, index string) {
-	place := pipPlace().FindStringSubmatch(version)
+func (q *question) pipFiles(ctx context.Context, said, index string) {
 	set, err := url.Parse(index)
-	if place == nil || err != nil || !filepath.IsAbs(place[1]) {
+	if err != nil {
 		return
 	}
-	source := q.read(filepath.Join(place[1], "_internal", "models", "index.py"))
-	for _, m := range pipIndex().FindAllSubmatch(source, -1) {
-		if known, err := url.Parse(string(m[1])); err == nil && known.Host == set.Host {
-			q.constant(ctx, string(m[2]))
+	for _, m := range q.pipKnows(said) {
+		if known, err := url.Parse(m[1]); err == nil && known.Host == set.Host {
+			q.constant(ctx, m[2])
 		}
 	}
 }
