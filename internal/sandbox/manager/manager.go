@@ -58,6 +58,8 @@ type Config struct {
 	Ask func(context.Context) probe.Result
 	// RunTool runs a package manager, as in [presets.Config]; nil runs it.
 	RunTool func(ctx context.Context, dir string, env, args []string) ([]byte, error)
+	// Patience is how long a package manager may be idle, as in [presets.Config].
+	Patience time.Duration
 	// Test tries to break out; nil makes seven attempts.
 	Test func(context.Context) ([]escape.Result, error)
 }
@@ -124,7 +126,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 		return nil, fmt.Errorf("watch git directories: %w", err)
 	}
 	m.asker = presets.New(presets.Config{
-		Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State, Cache: presets.CacheIn(c.User.State), Now: c.Now, Run: c.RunTool,
+		Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State, Cache: presets.CacheIn(c.User.State), Now: c.Now, Run: c.RunTool, Patience: c.Patience,
 		Failed: func(err error) {
 			c.Log.Warn("a package manager did not list the hosts it uses: they are not allowed until it does", "err", err)
 		},
