@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,16 +22,20 @@ import (
 // hint is the line of an error with what to do.
 var hint = regexp.MustCompile(`(?m)^  hint: +(.*)$`)
 
-// carryout [-background] COMMAND [PLACEHOLDER=VALUE]...
+// carryout [-background | -code N] COMMAND [PLACEHOLDER=VALUE]...
 //
 // Does what stderr says: its last hint, or a line where it is no error, must have the
 // command, which is typed into a shell as it is there, with the placeholders filled in. What
 // the shell exports is in the environment of what follows. With -background the
-// command goes on, and the script waits for its daemon.
+// command goes on, and the script waits for its daemon. With -code it ends with that
+// exit code: it shows what is wrong.
 func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
-	background := args[0] == "-background"
-	if background {
+	background, code := args[0] == "-background", "0"
+	switch {
+	case background:
 		args = args[1:]
+	case args[0] == "-code":
+		code, args = args[1], args[2:]
 	}
 	line := args[0]
 	said := ts.ReadFile("stderr")
@@ -49,17 +54,18 @@ func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
 		typeInBackground(ts, line)
 		return
 	}
-	typeIn(ts, line)
+	typeIn(ts, line, code)
 }
 
 // typeIn types a line into a shell, waits for its end, and takes over what it
 // exports.
-func typeIn(ts *testscript.TestScript, line string) {
+func typeIn(ts *testscript.TestScript, line, code string) {
 	exported := ts.MkAbs("exported")
 	cmd := exec.Command("sh", "-c", line+"\ncode=$?; env -0 >"+exported+"; exit $code")
 	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		ts.Fatalf("%s: %v\n%s", line, err, out)
+	out, err := cmd.CombinedOutput()
+	if got := strconv.Itoa(exitCode(ts, err)); got != code {
+		ts.Fatalf("%s: exit code %s, want %s\n%s", line, got, code, out)
 	}
 	text, err := os.ReadFile(exported)
 	ts.Check(err)
@@ -93,6 +99,9 @@ func typeInBackground(ts *testscript.TestScript, line string) {
 var command = regexp.MustCompile(`(?:^|[ (])(?:export [A-Z]|chmod |sudo |unset [A-Z]|kill |systemctl |"\$\{EDITOR|` +
 	`ohgw (?:acp|agents|chat|completion|config|connect|conversations|doctor|help|keys|logs|models|profiles|ps|serve|service|status|stop|tokens|version)\b)`)
 
+// carries is a line of a script that carries out a hint.
+var carries = regexp.MustCompile(`^(?:\[\w+\] )?carryout (?:-background |-code \d+ )?(.*)`)
+
 // Every hint with a command is carried out by a script, or stands in hints.tsv
 // with the reason why none can.
 func TestEveryHintIsCarriedOut(t *testing.T) {
@@ -100,8 +109,8 @@ func TestEveryHintIsCarriedOut(t *testing.T) {
 	var done []string
 	for _, script := range glob(t, filepath.Join("testdata", "script", "*.txtar")) {
 		for line := range strings.Lines(script) {
-			if rest, ok := strings.CutPrefix(line, "carryout "); ok {
-				done = append(done, argument(strings.TrimPrefix(rest, "-background ")))
+			if m := carries.FindStringSubmatch(line); m != nil {
+				done = append(done, argument(m[1]))
 			}
 		}
 	}
@@ -221,6 +230,7 @@ func carriedOut(text string, done []string) bool {
 			return true
 		}
 		// The command has what a run has filled in.
+		text, _, _ := strings.Cut(text, " shows ")
 		for at := range text {
 			rest := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(text[at:]), "…", ".*"))
 			if rest.MatchString(typed) && strings.Contains(text[at:], "…") && command.MatchString(" "+text[at:]) {
