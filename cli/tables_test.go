@@ -27,7 +27,7 @@ var updateTables = flag.Bool("update-tables", false, "write the golden tables")
 // oddTexts are what people write into titles, names and paths.
 var oddTexts = []string{
 	"修复登录页面上的不稳定测试，并检查所有超时设置是否正确", "أصلح الاختبار غير المستقر في صفحة تسجيل الدخول", "🛠️ fix 👩‍👩‍👧 the 🇩🇪 login 🧪 test",
-	"abc\u202egnp.exe\u2066 and \u200ffiles", "/home/me/projects/一个很长的目录名字/src/github.com/example/project", "-",
+	"abc\u202egnp.exe\u2066 and \u200ffiles", "/srv/projects/of/一个很长的目录名字/src/github.com/example/project", "-",
 }
 
 // oddCell is the cell of a row in a column.
