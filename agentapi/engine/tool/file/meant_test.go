@@ -33,7 +33,8 @@ func TestAPathThatReadsLikeAnotherIsOffered(t *testing.T) {
 			write(t, there, "old\n")
 			e := editor(t, file.Config{Dir: dir, Confined: true})
 			for _, call := range []args{
-				{"command": "view", "path": typed}, {"command": "str_replace", "path": typed, "old_str": "old", "new_str": "new"},
+				{"command": "view", "path": typed},
+				{"command": "str_replace", "path": typed, "old_str": "old", "new_str": "new"},
 				{"command": "insert", "path": typed, "insert_line": 0, "new_str": "new"},
 			} {
 				got := run(t, e, call)
