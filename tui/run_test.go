@@ -399,3 +399,54 @@ func TestTheChatEndsWhileAnEditorHasTheTerminal(t *testing.T) {
 		})
 	}
 }
+
+// Answers of the terminal, layouts and ways to paste, each with each: what is asked is
+// what was typed and pasted, once, and nothing but that runs.
+func TestAnswersLayoutsAndPastesOfARealTerminal(t *testing.T) {
+	t.Parallel()
+	const answer = "\x1b]11;rgb:1e1e/1e1e/2e2e\a"
+	answers := map[string][]string{"late": {answer}, "torn": {answer[:9], answer[9:]}, "twice": {answer + answer}, "never": nil}
+	layouts := map[string]struct{ word, rest, interrupt string }{
+		"Latin": {"hel", "lo ", "\x1b[99;5u"}, "Russian": {"при", "вет ", "\x1b[1089;5u"}, "Greek": {"γει", "ά ", "\x1b[968;5u"}, "Hebrew": {"של", "ום ", "\x1b[1489;5u"},
+	}
+	pastes := map[string]string{"brackets": "\x1b[200~one\rtwo\x1b[201~", "no brackets": "one\rtwo"}
+	for answered, pieces := range answers {
+		for layout, keys := range layouts {
+			for pasted, paste := range pastes {
+				t.Run(answered+", "+layout+", "+pasted, func(t *testing.T) {
+					t.Parallel()
+					term := openTerminal(t)
+					s := &script{answer: says(gateway.Started{}, gateway.Text("the answer"), finished())}
+					edited := make(chan string, 1)
+					end := term.runs(t.Context(), s, func(cfg *Config) {
+						cfg.Edit = func(text string) (*Draft, error) { edited <- text; return nil, errors.New("no editor") }
+					})
+					term.sees("ready")
+					term.types(keys.word)
+					for _, piece := range pieces {
+						term.types(piece)
+						time.Sleep(120 * time.Millisecond) // the line is slow
+					}
+					term.types(keys.rest)
+					term.sees(strings.TrimSpace(keys.rest))
+					term.types(paste)
+					term.sees("two")
+					term.types("\r")
+					term.sees("the answer")
+					term.types(keys.interrupt)
+					term.sees("again quits")
+					term.types(keys.interrupt)
+					if err := <-end; err != nil {
+						t.Errorf("Run = %v", err)
+					}
+					if want := keys.word + keys.rest + "one\ntwo"; len(s.asked) != 1 || s.asked[0].Text != want {
+						t.Errorf("asked %+v, want %q", s.asked, want)
+					}
+					if len(edited) > 0 {
+						t.Error("the answer opened the editor")
+					}
+				})
+			}
+		}
+	}
+}
