@@ -23,13 +23,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// wire is a way to a server that can be cut. Behind it, OpenHands' own API says that it
-// is that of a version whose clients ask for the socket of a session.
+// wire is a way to a server that can be cut.
 type wire struct {
 	url string
 
@@ -67,9 +65,6 @@ func newWire(t *testing.T, to string) *wire {
 			}
 			body, err := io.ReadAll(res.Body)
 			body = bytes.ReplaceAll(body, []byte(`"away`), []byte(`"ohgw`))
-			if res.Request.URL.Path == "/server_info" {
-				body = bytes.ReplaceAll(body, []byte(probes.Version), []byte("1.47.0"))
-			}
 			res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			res.Header.Del("Content-Length")
 			return err

@@ -63,7 +63,6 @@ type storedForm struct {
 	Sections []struct {
 		FormSection
 
-		Like   string `json:"like"` // the section whose fields this one has, too
 		Fields []struct {
 			FormField
 
@@ -77,13 +76,6 @@ func (s storedForm) form() Form {
 	for _, stored := range s.Sections {
 		section := stored.FormSection
 		section.Fields = []FormField{}
-		if stored.Like != "" {
-			for _, earlier := range out.Sections {
-				if earlier.Key == stored.Like {
-					section.Fields = append(section.Fields, earlier.Fields...)
-				}
-			}
-		}
 		for _, f := range stored.Fields {
 			field := f.FormField
 			field.Choices = []FormChoice{}
@@ -93,7 +85,7 @@ func (s storedForm) form() Form {
 			section.Fields = append(section.Fields, field)
 		}
 		for i := range section.Fields {
-			section.Fields[i].complete(section, stored.Like != "")
+			section.Fields[i].complete(section)
 		}
 		out.Sections = append(out.Sections, section)
 	}
@@ -101,9 +93,9 @@ func (s storedForm) form() Form {
 }
 
 // complete says of a field what its section does.
-func (f *FormField) complete(s FormSection, copied bool) {
+func (f *FormField) complete(s FormSection) {
 	f.Section, f.SectionLabel = s.Key, s.Label
-	if f.Variant == nil || copied {
+	if f.Variant == nil {
 		f.Variant = s.Variant
 	}
 	if f.Prominence == "" {

@@ -9,12 +9,11 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
-// Version is that of the agent-server whose API is served. Clients choose by it what
-// they ask for, so it stays behind what is served of newer ones as long as settings and
-// meta-profiles are those of this one.
-const Version = "1.43.1"
+// Version is that of the agent-server whose API is served. Clients choose by it what they
+// ask for.
+const Version = "1.58.2"
 
-// capabilities are what is served of newer versions, by the names that clients look for.
+// capabilities are parts of the API that clients look for by name.
 func capabilities() []string {
 	return []string{
 		"profile_secret_scope_v1",           // secret_refs of an agent profile

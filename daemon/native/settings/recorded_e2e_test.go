@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 )
@@ -55,6 +56,37 @@ func TestTheAgentServerAnswersAsRecorded(t *testing.T) {
 	if os.Getenv("OHGW_TEST_RECORD") != "" {
 		record(t, answers)
 	}
+	agent, conversation := openhands.Forms()
+	for path, form := range map[string]openhands.Form{"agent-schema": agent, "conversation-schema": conversation} {
+		_, want := s.askReal(t, real, http.MethodGet, "/api/settings/"+path, nil, nil)
+		data, err := json.Marshal(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(undescribed(want), undescribed(got)); diff != "" {
+			t.Errorf("%s (-agent-server +ours):\n%s", path, diff)
+		}
+	}
+}
+
+// undescribed is a form without its descriptions, which ours do not have.
+func undescribed(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = undescribed(member)
+		}
+		delete(v, "description")
+	case []any:
+		for i, item := range v {
+			v[i] = undescribed(item)
+		}
+	}
+	return value
 }
 
 func (s *server) askReal(t *testing.T, real *agentservertest.Server, method, path string, body []byte, header map[string]string) (int, any) {
