@@ -48,7 +48,11 @@ func (l launches) AgentProfile(ctx context.Context, id string) (conversations.Ag
 	return conversations.AgentProfile{ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets}, err
 }
 
-// tryLLM asks an LLM one small question. That a provider is busy says nothing about
+// trialLimit is how long an LLM may take for a small question, as in an agent-server. One
+// with a shorter timeout has that.
+const trialLimit = 15 * time.Second
+
+// tryLLM asks an LLM one small question. That a provider is busy or slow says nothing about
 // the LLM.
 func tryLLM(base llm.Config) func(context.Context, json.RawMessage) settings.Trial {
 	return func(ctx context.Context, data json.RawMessage) settings.Trial {
@@ -61,8 +65,14 @@ func tryLLM(base llm.Config) func(context.Context, json.RawMessage) settings.Tri
 		if err != nil {
 			return failedTrial(err)
 		}
+		limit := trialLimit
+		if t := cfg.Profile.Timeout; t != nil && *t > 0 {
+			limit = min(limit, time.Duration(*t*float64(time.Second)))
+		}
+		trial, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
 		ping := event.LLMMessage{Role: "user", Content: []event.Content{event.Text("ping")}}
-		if _, err := model.Generate(ctx, llm.Request{Messages: []event.LLMMessage{ping}}, nil); err != nil {
+		if _, err := model.Generate(trial, llm.Request{Messages: []event.LLMMessage{ping}}, nil); err != nil && (trial.Err() == nil || ctx.Err() != nil) {
 			return failedTrial(err)
 		}
 		return settings.Trial{OK: true}
