@@ -16,6 +16,10 @@ const (
 	whySkillFetch   = "skills of others are fetched from the network; put them into ~/.openhands/skills"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
+	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
+	whyRuntime      = "all conversations run on this machine; use the same route below /api"
+	whyChildren     = "the embedded agent gives tasks to sub-agents in the same conversation; start a conversation of its own"
+	whyGitHosts     = "a search at GitHub or another host needs the user's token there; use the program of that host"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 )
 
@@ -46,6 +50,40 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/mcp/oauth/start", whyOAuth},
 		{http.MethodGet, "/api/mcp/oauth/status/{job}", whyOAuth},
 		{http.MethodPost, "/api/mcp/oauth/callback/{job}", whyOAuth},
+		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/search", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/{event_id}", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/bash/start_bash_command", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/bash/execute_bash_command", whyRuntime},
+		{http.MethodDelete, "/api/conversations/{id}/bash/bash_events", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/bash/bash_commands/{command_id}/stop", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/file/upload", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/file/download", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/file/create_directory", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/file/download-trajectory/{conversation_id}", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/file/archive", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/git/changes", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/git/diff", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/git/commits", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/git/commits/{sha}/changes", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/vscode/url", whyRuntime},
+		{http.MethodGet, "/api/conversations/{id}/vscode/status", whyRuntime},
+		{http.MethodPost, "/api/conversations/{id}/children", whyChildren},
+		{http.MethodGet, "/api/git/repositories/search", whyGitHosts},
+		{http.MethodPost, "/api/plugins/fetch", whyPlugins},
+		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
+		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
+		{http.MethodPatch, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
+		{http.MethodDelete, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
+		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}/backend", whyExtensions},
+		{http.MethodPost, "/api/canvas-extensions/installed/{extension_name}/backend/prepare", whyExtensions},
+		{http.MethodPost, "/api/canvas-extensions/installed/{extension_name}/backend/start", whyExtensions},
+		{http.MethodPost, "/api/canvas-extensions/installed/{extension_name}/backend/stop", whyExtensions},
+		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}/backend/logs", whyExtensions},
+		{http.MethodDelete, "/api/canvas-extensions/installed/{extension_name}/backend/data", whyExtensions},
+		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}/bundle", whyExtensions},
+		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}/icon", whyExtensions},
+		{http.MethodPost, "/api/acp/models", whyACP},
 	}
 }
 
