@@ -37,11 +37,12 @@ func SweepHomes(ctx context.Context, state string, left LeftOver) (removed int, 
 	}
 	var unknown, remove []string
 	for _, entry := range entries {
+		if ctx.Err() != nil {
+			break
+		}
 		dir := filepath.Join(base, entry.Name())
 		data, err := os.ReadFile(filepath.Join(dir, ownerName))
 		switch workspace := string(data); {
-		case ctx.Err() != nil:
-			return 0, nil
 		case err == nil && entry.Name() == keyOf(workspace) && left.Gone(workspace):
 			remove = append(remove, dir)
 		case errors.Is(err, fs.ErrNotExist) && isKey(entry.Name()) && oldHome(dir, left.Before):
@@ -49,7 +50,7 @@ func SweepHomes(ctx context.Context, state string, left LeftOver) (removed int, 
 		}
 	}
 	var errs []error
-	if len(unknown) > 0 {
+	if len(unknown) > 0 && ctx.Err() == nil {
 		unused, err := left.unused(unknown)
 		remove, errs = append(remove, unused...), append(errs, err)
 	}

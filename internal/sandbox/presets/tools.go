@@ -136,7 +136,7 @@ func (q *question) askPip(ctx context.Context) (string, error) {
 			return out, err
 		}
 		if none != nil {
-			return "", nil // Python is there without pip.
+			return "", nil //nolint:nilerr // Python is there without pip.
 		}
 	}
 	var out [2]string
