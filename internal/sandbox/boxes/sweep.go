@@ -35,20 +35,7 @@ func SweepHomes(ctx context.Context, state string, left LeftOver) (removed int, 
 		}
 		return 0, err
 	}
-	var unknown, remove []string
-	for _, entry := range entries {
-		if ctx.Err() != nil {
-			break
-		}
-		dir := filepath.Join(base, entry.Name())
-		data, err := os.ReadFile(filepath.Join(dir, ownerName))
-		switch workspace := string(data); {
-		case err == nil && entry.Name() == keyOf(workspace) && left.Gone(workspace):
-			remove = append(remove, dir)
-		case errors.Is(err, fs.ErrNotExist) && isKey(entry.Name()) && oldHome(dir, left.Before):
-			unknown = append(unknown, dir)
-		}
-	}
+	remove, unknown := left.among(ctx, base, entries)
 	var errs []error
 	if len(unknown) > 0 && ctx.Err() == nil {
 		unused, err := left.unused(unknown)
@@ -66,6 +53,25 @@ func SweepHomes(ctx context.Context, state string, left LeftOver) (removed int, 
 		}
 	}
 	return removed, errors.Join(errs...)
+}
+
+// among finds the directories whose workspace is gone, and old ones whose workspace is not
+// known.
+func (l LeftOver) among(ctx context.Context, base string, entries []fs.DirEntry) (gone, unknown []string) {
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			break
+		}
+		dir := filepath.Join(base, entry.Name())
+		data, err := os.ReadFile(filepath.Join(dir, ownerName))
+		switch workspace := string(data); {
+		case err == nil && entry.Name() == keyOf(workspace) && l.Gone(workspace):
+			gone = append(gone, dir)
+		case errors.Is(err, fs.ErrNotExist) && isKey(entry.Name()) && oldHome(dir, l.Before):
+			unknown = append(unknown, dir)
+		}
+	}
+	return gone, unknown
 }
 
 // unused are those of home directories that no workspace has. What the others belong to
