@@ -50,7 +50,11 @@ func (b borrower) Run() error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- b.cmd.Wait() }()
+	over := make(chan struct{})
+	go func() {
+		ended <- b.cmd.Wait()
+		close(over)
+	}()
 	look := time.NewTicker(goneTick)
 	defer look.Stop()
 	for {
@@ -65,7 +69,7 @@ func (b borrower) Run() error {
 		}
 		hangUp(b.cmd.Process)
 		select {
-		case <-ended:
+		case <-over:
 		case <-time.After(gonePatience): // it may have a window of its own, with a text that nobody has saved
 		}
 		return errGone

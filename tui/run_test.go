@@ -391,7 +391,9 @@ func TestTheChatEndsWhileAnEditorHasTheTerminal(t *testing.T) {
 				stop()
 			}
 			_ = keys.Close() // and no SIGHUP: this process is not the session's leader
-			<-end
+			if err := <-end; test.stop != errors.Is(err, context.Canceled) || !test.stop && err != nil {
+				t.Errorf("Run = %v", err)
+			}
 			_ = says.Close()
 			if left := syscall.Kill(cmd.Process.Pid, 0) == nil; left != test.left {
 				t.Errorf("the editor is left: %v", left)
