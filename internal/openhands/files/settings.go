@@ -172,15 +172,8 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 		}
 		p.Agent = shape.Merge(p.Agent, map[string]any{"llm": plain}, true)
 	}
-	if p.SetActiveMeta && p.ActiveMeta != nil {
-		if _, err := s.metaProfile(*p.ActiveMeta); err != nil {
-			return openhands.Settings{}, err
-		}
-	}
-	if p.SetActiveAgent && p.ActiveAgent != nil {
-		if _, err := s.agentName(*p.ActiveAgent); err != nil {
-			return openhands.Settings{}, err
-		}
+	if err := s.targets(p); err != nil {
+		return openhands.Settings{}, err
 	}
 	var after settings
 	err := s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
@@ -199,6 +192,20 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 		return openhands.Settings{}, err
 	}
 	return s.shown(ctx, after, shape.Masked)
+}
+
+// targets reports an active profile of a patch that is not there.
+func (s *Store) targets(p openhands.Patch) error {
+	if p.SetActiveAgent && p.ActiveAgent != nil {
+		if _, err := s.agentName(*p.ActiveAgent); err != nil {
+			return err
+		}
+	}
+	if p.SetActiveMeta && p.ActiveMeta != nil {
+		_, err := s.metaProfile(*p.ActiveMeta)
+		return err
+	}
+	return nil
 }
 
 // change changes the settings under their lock. What it cannot read it leaves alone.
