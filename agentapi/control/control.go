@@ -131,11 +131,20 @@ type Start struct {
 	Parent  string // the conversation that this one is a part of
 	// Hooks are OpenHands' hook_config; nil: none.
 	Hooks json.RawMessage
+	// Plugins are what the agent gets beside its own, in this order.
+	Plugins []Plugin
 	// Title has a model find a title after the first message.
 	Title bool
 	// Request is the request as it came, without secrets, to be kept in meta.json
 	// with what is not named here.
 	Request json.RawMessage
+}
+
+// Plugin is where a plugin is, as OpenHands' PluginSource says it.
+type Plugin struct {
+	Source string // a directory of this machine, absolute or of the home directory, or its file URL
+	Ref    string // a commit, for sources of git
+	Path   string // of the plugin below its source
 }
 
 // Record is a conversation as it is stored, without secrets.

@@ -74,6 +74,9 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if err := from.agent.addClientTools(s.Request); err != nil {
 		return nil, err
 	}
+	if err := b.addPlugins(&s, &from); err != nil {
+		return nil, err
+	}
 	state, err := b.stateOf(s, from)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -35,31 +36,37 @@ func storedHooks(given json.RawMessage) (json.RawMessage, error) {
 const maxHooks = 1 << 20
 
 // hooks are those of a conversation: what its request said, or else those of the
-// user, in OpenHands' directory. Those of the workspace came with what was cloned there, and
-// nobody has allowed them.
+// user, in OpenHands' directory, and of its plugins. Those of the workspace came with what
+// was cloned there, and nobody has allowed them.
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
-	data := []byte(s.HookConfig)
 	path := filepath.Join(b.cfg.Base, hookfile.Name)
-	if len(data) == 0 && b.cfg.Base != "" {
-		var err error
-		if data, err = readHooks(path); err != nil {
+	var own hookfile.Config
+	if plugins := s.Tags[tagPluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
+		data, err := readHooks(path)
+		if err == nil && len(data) > 0 {
+			own, err = hookfile.Parse(data)
+		}
+		if err != nil {
 			return nil, &agentapi.Error{
 				Kind: agentapi.ErrRefused, Err: err,
 				Msg: "The hooks of " + path + " cannot be read; repair the file, or move it away.",
 			}
 		}
 	}
-	if len(data) == 0 {
+	var given hookfile.Config
+	if len(s.HookConfig) > 0 {
+		var err error
+		if given, err = hookfile.Parse(s.HookConfig); err != nil {
+			return nil, refused("The hooks of the conversation cannot be read; repair hook_config in its base_state.json.", err)
+		}
+	}
+	all := own.Merge(given)
+	if all == nil {
 		return nil, nil
 	}
-	config, err := hookfile.Parse(data)
-	if err != nil {
-		return nil, refused("The hooks of the conversation cannot be read; repair "+path+", or hook_config in its base_state.json.", err)
-	}
-	return hook.New(hook.Config{
-		Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID,
-		Files: hook.FilesOf(config, len(s.HookConfig) == 0, b.cfg.Home, b.cfg.Base), Repair: b.repairHooks(),
-	}), nil
+	files := hook.FilesOf(given, false, b.cfg.Home, b.cfg.Base)
+	maps.Copy(files, hook.FilesOf(own, true, b.cfg.Home, b.cfg.Base))
+	return hook.New(hook.Config{Hooks: all, Dir: s.Workspace.WorkingDir, Session: s.ID, Files: files, Repair: b.repairHooks()}), nil
 }
 
 // repairHooks says what to do about a hook whose program is not there.

@@ -100,6 +100,18 @@ func Parse(data []byte) (Config, error) {
 	return found, nil
 }
 
+// Merge has the hooks of both, those of c first.
+func (c Config) Merge(other Config) Config {
+	if c == nil {
+		return other
+	}
+	all := make(Config, len(c))
+	for event, matchers := range c {
+		all[event] = slices.Concat(matchers, other[event])
+	}
+	return all
+}
+
 // For returns the hooks for an event; tool is the tool's name for events of tools, ""
 // for others.
 func (c Config) For(event, tool string) []Hook {

@@ -10,6 +10,7 @@ package skill
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -302,8 +303,19 @@ type front struct {
 	Silent      bool             `yaml:"disable-model-invocation"`
 }
 
-// parse reads a skill file at p below place.
+// parse reads a skill file at p below place. A skill with a directory has its name.
 func parse(place, p string, data []byte) (Skill, error) {
+	directory := path.Base(path.Dir(p))
+	s, err := parseAny(place, p, data, directory)
+	if err == nil && path.Base(p) == "SKILL.md" && (len(s.Name) > maxName || !validName().MatchString(s.Name) || s.Name != directory) {
+		return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
+	}
+	return s, err
+}
+
+// parseAny reads a skill file, whatever its name. directory is the name of one with a
+// directory that says none.
+func parseAny(place, p string, data []byte, directory string) (Skill, error) {
 	head, body := split(data)
 	var m front
 	if err := yaml.Unmarshal(head, &m); err != nil {
@@ -311,10 +323,7 @@ func parse(place, p string, data []byte) (Skill, error) {
 	}
 	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
-		s.Name = path.Base(path.Dir(p))
-		if len(s.Name) > maxName || !validName().MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
-			return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
-		}
+		s.Name = cmp.Or(m.Name, directory)
 		s.Invocable = !m.Silent && len(s.Paths) == 0
 	} else {
 		s.Name = strings.TrimSuffix(strings.TrimPrefix(p, place+"/"), ".md")

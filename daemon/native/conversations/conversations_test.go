@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
@@ -370,4 +371,24 @@ func TestForksAndBranches(t *testing.T) {
 		t.Errorf("at %v", info.Leaf)
 	}
 	a.want(http.StatusNotFound, http.MethodPost, path+"/navigate", `{"event_id":"none"}`, nil)
+}
+
+func TestThePluginsOfARequest(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	begin := func(plugins string) string {
+		return `{` + agentMember + `,` + workMember + `,"plugins":` + plugins + `}`
+	}
+	var made struct{ ID string }
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", begin(`[{"source":"/p","repo_path":"a/b"},{"source":"~/q","ref":"v1","repo_path":null}]`), &made)
+	c, err := a.engine.Get(made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]control.Plugin{{Source: "/p", Path: "a/b"}, {Source: "~/q", Ref: "v1"}}, c.Started.Plugins); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{`[{}]`, `["/p"]`, `{"source":"/p"}`, `[{"source":1}]`, `[{"source":"/p","repo_path":"/a"}]`, `[{"source":"/p","repo_path":"a/../b"}]`} {
+		a.want(http.StatusUnprocessableEntity, http.MethodPost, "/api/conversations", begin(bad), nil)
+	}
 }

@@ -252,6 +252,7 @@ func readRequest(o *wire.Object) (request, error) {
 	}
 	req.Policy, req.Analyzer = readPolicy(o, "confirmation_policy"), readAnalyzer(o, "security_analyzer")
 	req.MaxIterations, req.NoStuck = o.Int("max_iterations", 0, 1), !o.Bool("stuck_detection", true)
+	req.Plugins = readPlugins(o)
 	req.Secrets, req.Tags = readSecrets(o, false), readTags(o)
 	req.Title = o.Bool("autotitle", true)
 	if in := o.Object("initial_message"); in != nil {

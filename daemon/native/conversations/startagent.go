@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -166,7 +167,6 @@ func readRest(o *wire.Object) {
 		o.Choice("conversation_runtime", "", "literal_error", "local", "docker")
 	}
 	o.List("agent_definitions")
-	o.List("plugins")
 	o.Object("hook_config")
 	o.Text("user_id", 0, -1)
 	o.Text("title_llm_profile", 0, -1)
@@ -182,4 +182,29 @@ func readRest(o *wire.Object) {
 			o.Value("observability_span_name", "Observability span name may only contain letters, numbers, dots, underscores, colons, slashes, and hyphens")
 		}
 	}
+}
+
+// readPlugins reads where plugins are.
+func readPlugins(o *wire.Object) (list []control.Plugin) {
+	for _, item := range o.List("plugins") {
+		in := item.Object()
+		if in == nil || !in.Need("source") {
+			continue
+		}
+		p := control.Plugin{Source: in.String("source", "")}
+		if ref := in.Text("ref", 0, -1); ref != nil {
+			p.Ref = *ref
+		}
+		if at := in.Text("repo_path", 0, -1); at != nil {
+			p.Path = *at
+		}
+		switch {
+		case strings.HasPrefix(p.Path, "/"):
+			in.Value("repo_path", "repo_path must be relative, not absolute")
+		case slices.Contains(strings.Split(p.Path, "/"), ".."):
+			in.Value("repo_path", "repo_path cannot contain '..' (parent directory traversal)")
+		}
+		list = append(list, p)
+	}
+	return list
 }
