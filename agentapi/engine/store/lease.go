@@ -21,6 +21,7 @@ const (
 	LeaseRenewal = 15 * time.Second
 
 	leaseFile = "owner_lease.json"
+	leaseLock = ".owner_lease.lock"
 )
 
 // Holder is who opens conversations: this process.
@@ -80,14 +81,6 @@ func claim(dir string, opts Options) (*lease, error) {
 	return l, err
 }
 
-// claimNew takes the lease of a directory that was made just now: nobody else
-// knows of it, so there is nothing to read and nobody to wait for.
-func claimNew(dir string, opts Options) (*lease, error) {
-	l := &lease{dir: dir, opts: opts}
-	l.ours = leaseJSON{Instance: opts.Holder.Instance, Generation: 1, Host: opts.Holder.Host, PID: opts.Holder.PID}
-	return l, l.write()
-}
-
 // heldBy returns the holder of the lease that was found, nil if it is free.
 func (l *lease) heldBy(found leaseJSON) error {
 	expires := time.UnixMicro(int64(found.ExpiresAt * 1e6))
@@ -131,7 +124,7 @@ func (l *lease) release() error {
 }
 
 func (l *lease) locked(f func() error) error {
-	lock, err := filelock.Acquire(context.Background(), filepath.Join(l.dir, ".owner_lease.lock"), filelock.Options{Timeout: lockTimeout})
+	lock, err := filelock.Acquire(context.Background(), filepath.Join(l.dir, leaseLock), filelock.Options{Timeout: lockTimeout})
 	if err != nil {
 		return fmt.Errorf("lease of the conversation: %w", err)
 	}

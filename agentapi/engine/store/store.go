@@ -102,28 +102,19 @@ func Path(root, id string) string {
 
 // Create makes the directory of a new conversation, which begins with events
 // of another one or with none. Without its base state, which comes last, it is
-// no conversation to anybody.
+// no conversation to anybody: what a process that died has left of one that it
+// made is replaced.
 func Create(root string, state State, meta Meta, opts Options, events ...event.Event) (*Dir, error) {
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
 	if err := opts.Files.MkdirAll(root); err != nil {
 		return nil, fmt.Errorf("create the conversations directory: %w", err)
 	}
-	err := opts.Files.Mkdir(d.path)
-	if errors.Is(err, fs.ErrExist) && os.Remove(d.path) == nil { // it was empty
-		err = opts.Files.Mkdir(d.path)
-	}
-	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, ErrExists
-		}
-		return nil, fmt.Errorf("create conversation: %w", err)
+	if err := d.makeOwn(root); err != nil {
+		return nil, err
 	}
 	d.State.PersistenceDir = d.path
-	err = errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
-	if err == nil {
-		d.lease, err = claimNew(d.path, opts)
-	}
+	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
 	if err == nil {
 		err = d.begin(events)
 	}
@@ -142,6 +133,54 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		return nil, errors.Join(fmt.Errorf("create conversation: %w", err), os.RemoveAll(d.path))
 	}
 	return d, nil
+}
+
+// makeOwn makes the directory, or takes one over that has no base state. The lease
+// comes first, and says which of several processes that make a conversation goes on.
+func (d *Dir) makeOwn(root string) error {
+	err := d.opts.Files.Mkdir(d.path)
+	was := errors.Is(err, fs.ErrExist)
+	switch {
+	case was && Exists(root, d.State.ID):
+		return ErrExists
+	case err != nil && !was:
+		return fmt.Errorf("create conversation: %w", err)
+	}
+	d.lease, err = claim(d.path, d.opts)
+	if _, held := errors.AsType[*HeldError](err); held {
+		return ErrExists // it is being made
+	}
+	if err == nil && was {
+		err = d.empty(root)
+	}
+	switch {
+	case errors.Is(err, ErrExists):
+		return errors.Join(err, d.lease.release())
+	case err != nil && !was:
+		_ = os.Remove(filepath.Join(d.path, leaseLock))
+		_ = os.Remove(d.path) // stays where it is not empty: it is somebody else's
+	}
+	if err != nil {
+		return fmt.Errorf("create conversation: %w", err)
+	}
+	return nil
+}
+
+// empty removes what is in a directory that was found, except for its lease.
+func (d *Dir) empty(root string) error {
+	if Exists(root, d.State.ID) { // somebody else was quicker
+		return ErrExists
+	}
+	found, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if name := f.Name(); name != leaseFile && name != leaseLock {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(d.path, name)))
+		}
+	}
+	return err
 }
 
 // Open opens the directory of conversation id, or returns ErrNotFound, a

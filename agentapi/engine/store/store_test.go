@@ -394,6 +394,64 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
+// A process that died while it made a conversation leaves a directory without a base
+// state. Its id can be used, unless a process that lives makes the conversation now.
+func TestCreateReplacesWhatACrashLeft(t *testing.T) {
+	t.Parallel()
+	const lease = `{"owner_instance_id":"cccccccccccccccccccccccccccccccc","generation":3,"expires_at":4102444800,"owner_host":"host","owner_pid":7}`
+	for name, tt := range map[string]struct {
+		files map[string]string
+		alive bool
+		want  error
+	}{
+		"an empty directory":            {nil, false, nil},
+		"the lock of its lease":         {map[string]string{".owner_lease.lock": ""}, false, nil},
+		"a lease that was cut off":      {map[string]string{".ohgw-owner_lease.json.tmp": "{", "owner_lease.json": "{"}, false, nil},
+		"events without a state":        {map[string]string{"owner_lease.json": lease, "meta.json": "{}", "events/event-00000-x.json": "{"}, false, nil},
+		"a state that was cut off":      {map[string]string{"owner_lease.json": lease, ".ohgw-base_state.json.tmp": "{"}, false, nil},
+		"what a living process has now": {map[string]string{"owner_lease.json": lease, "meta.json": "{}"}, true, store.ErrExists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			dir := store.Path(root, id)
+			if err := os.MkdirAll(filepath.Join(dir, "events"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if tt.files == nil {
+				if err := os.Remove(filepath.Join(dir, "events")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, text := range tt.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opts := us()
+			opts.Holder.Host, opts.Holder.Alive = "host", func(int) bool { return tt.alive }
+			d, err := store.Create(root, store.NewState(id, json.RawMessage(`{}`), "/w"), store.Meta{}, opts)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("Create: %v, want %v", err, tt.want)
+			}
+			if err != nil {
+				for name, text := range tt.files {
+					if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != text {
+						t.Errorf("%s is %q, %v", name, data, err)
+					}
+				}
+				return
+			}
+			if err := errors.Join(d.Append(message(uuid.New(), ""), true), d.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if log := ids(reopen(t, root, opts).Events()); len(log) != 1 {
+				t.Errorf("the log is %v, want one event", log)
+			}
+		})
+	}
+}
+
 func TestCreateRefusesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
