@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,7 +24,12 @@ import (
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if config := os.Getenv(childVariable); config != "" {
+		panic(child(config)) // it ends when it is killed
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	key        = "ohgw-test-key-0123456789"
