@@ -68,61 +68,65 @@ func (s *seen) walk(v any) {
 }
 
 func (s *seen) object(o map[string]any) {
-	text := func(key string) string { v, _ := o[key].(string); return v }
-	call := func(id, name, arguments string) {
-		s.calls[id]++
-		if !toolName().MatchString(name) {
-			s.t.Errorf("%s: a call has the name %q", s.name, name)
-		}
-		if wire.CleanJSON(arguments) != arguments {
-			s.t.Errorf("%s: arguments %q", s.name, arguments)
-		}
+	s.typed(o)
+	s.keyed(o)
+	if text(o, "role") == "tool" {
+		s.answers[text(o, "tool_call_id")]++
 	}
-	switch text("type") {
+	if kind := text(o, "mimeType"); kind != "" {
+		s.label(kind, text(o, "data"))
+	}
+	if format := text(o, "format"); format != "" {
+		source, _ := o["source"].(map[string]any)
+		s.label("image/"+format, text(source, "bytes"))
+	}
+}
+
+func text(o map[string]any, key string) string { v, _ := o[key].(string); return v }
+
+func (s *seen) call(id, name, arguments string) {
+	s.calls[id]++
+	if !toolName().MatchString(name) {
+		s.t.Errorf("%s: a call has the name %q", s.name, name)
+	}
+	if wire.CleanJSON(arguments) != arguments {
+		s.t.Errorf("%s: arguments %q", s.name, arguments)
+	}
+}
+
+// typed takes the calls and answers of formats that have a type in each.
+func (s *seen) typed(o map[string]any) {
+	switch text(o, "type") {
 	case "function_call":
-		call(text("call_id"), text("name"), text("arguments"))
+		s.call(text(o, "call_id"), text(o, "name"), text(o, "arguments"))
 	case "function_call_output":
-		s.answers[text("call_id")]++
+		s.answers[text(o, "call_id")]++
 	case "tool_use":
-		call(text("id"), text("name"), "")
+		s.call(text(o, "id"), text(o, "name"), "")
 	case "tool_result":
-		s.answers[text("tool_use_id")]++
+		s.answers[text(o, "tool_use_id")]++
 	case "base64":
-		s.label(text("media_type"), text("data"))
+		s.label(text(o, "media_type"), text(o, "data"))
 	case "function":
 		if f, ok := o["function"].(map[string]any); ok && o["id"] != nil {
-			name, _ := f["name"].(string)
-			arguments, _ := f["arguments"].(string)
-			call(text("id"), name, arguments)
+			s.call(text(o, "id"), text(f, "name"), text(f, "arguments"))
 		}
 	}
-	if text("role") == "tool" {
-		s.answers[text("tool_call_id")]++
-	}
+}
+
+// keyed takes those of formats that have a member for each.
+func (s *seen) keyed(o map[string]any) {
 	if f, ok := o["functionCall"].(map[string]any); ok {
-		name, _ := f["name"].(string)
-		call(name, name, "")
+		s.call(text(f, "name"), text(f, "name"), "")
 	}
 	if f, ok := o["functionResponse"].(map[string]any); ok {
-		name, _ := f["name"].(string)
-		s.answers[name]++
+		s.answers[text(f, "name")]++
 	}
 	if f, ok := o["toolUse"].(map[string]any); ok {
-		id, _ := f["toolUseId"].(string)
-		name, _ := f["name"].(string)
-		call(id, name, "")
+		s.call(text(f, "toolUseId"), text(f, "name"), "")
 	}
 	if f, ok := o["toolResult"].(map[string]any); ok {
-		id, _ := f["toolUseId"].(string)
-		s.answers[id]++
-	}
-	if kind := text("mimeType"); kind != "" {
-		s.label(kind, text("data"))
-	}
-	if format := text("format"); format != "" {
-		source, _ := o["source"].(map[string]any)
-		data, _ := source["bytes"].(string)
-		s.label("image/"+format, data)
+		s.answers[text(f, "toolUseId")]++
 	}
 }
 
