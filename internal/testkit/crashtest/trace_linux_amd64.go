@@ -61,7 +61,7 @@ func (t *tracer) loop() error {
 		var s syscall.WaitStatus
 		thread, err := syscall.Wait4(-1, &s, syscall.WALL|ofThisThread, nil)
 		switch {
-		case err == syscall.EINTR: //nolint:errorlint // is not wrapped
+		case err == syscall.EINTR:
 			continue
 		case err != nil:
 			return fmt.Errorf("wait for the program: %w", err)
