@@ -78,8 +78,8 @@ func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
 
 // present is the text of settings in its newest form that is known.
 func present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
-	if document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion) != nil {
-		return doc, nil
+	if newer := document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion); newer != nil {
+		return doc, nil //nolint:nilerr // a newer form is presented as it is
 	}
 	now, err := schema.Settings(doc, schema.Latest)
 	if err != nil {

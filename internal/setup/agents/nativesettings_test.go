@@ -25,7 +25,7 @@ func TestATrialEndsAfter15Seconds(t *testing.T) {
 	for timeout, want := range map[string]time.Duration{"300": 15 * time.Second, "null": 15 * time.Second, "0": 15 * time.Second, "4": 4 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			try := tryLLM(llm.Config{HTTP: &http.Client{Transport: silent{}}})
-			before := time.Now() //nolint:forbidigo // the clock of the bubble
+			before := time.Now()
 			got := try(t.Context(), json.RawMessage(`{"model":"openai/m","api_key":"k","base_url":"http://127.0.0.1:9/v1","timeout":`+timeout+`}`))
 			if took := time.Since(before); !got.OK || took != want {
 				t.Errorf("timeout %s: %+v after %s", timeout, got, took)
