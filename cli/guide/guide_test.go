@@ -85,7 +85,10 @@ func TestWithoutAStoreTheProfileIsStoredWithoutAKey(t *testing.T) {
 	if err != nil || out.Name != "anthropic" || len(out.Keys) != 0 {
 		t.Fatalf("Run = %+v, %v\n%s", out, err, p.shown)
 	}
-	p.wantShown(t, "Keep the key in the private file", "Set ANTHROPIC_API_KEY before you start ohgw.")
+	p.wantShown(t, "Keep the key in the private file")
+	if shown := strings.Join(strings.Fields(p.shown.String()), " "); !strings.Contains(shown, "Set ANTHROPIC_API_KEY before you start ohgw.") { // where a line ends depends on the directory
+		t.Errorf("shown:\n%s", p.shown)
+	}
 }
 
 func TestAnotherSourceCanBeChosenAfterAFailure(t *testing.T) {

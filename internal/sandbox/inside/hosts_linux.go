@@ -3,9 +3,9 @@ package inside
 import (
 	"errors"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -45,11 +45,8 @@ func ownNames(text, host string) string {
 		if len(fields) < 2 {
 			continue
 		}
-		address, err := netip.ParseAddr(fields[0])
 		switch {
-		case err != nil:
-			continue
-		case address.IsLoopback(), address.IsMulticast():
+		case ofThisMachine(fields[0]):
 		case isAmong(host, fields[1:]):
 			fields[0] = "127.0.0.1"
 		default:
@@ -58,6 +55,23 @@ func ownNames(text, host string) string {
 		own.WriteString(strings.Join(fields, "\t") + "\n")
 	}
 	return own.String()
+}
+
+// ofThisMachine reports whether an address is a loopback or a multicast address. It knows
+// them by their text: net/netip would make the program ready before it becomes the box
+// (see package early).
+func ofThisMachine(address string) bool {
+	if first, rest, ok := strings.Cut(address, "."); ok {
+		n, err := strconv.Atoi(first)
+		return err == nil && strings.Count(rest, ".") == 2 && (n == 127 || n >= 224 && n <= 239)
+	}
+	groups := strings.Split(strings.ToLower(address), ":")
+	if len(groups) < 3 {
+		return false
+	}
+	last := len(groups) - 1
+	zero := strings.Trim(strings.Join(groups[:last], ""), "0") == ""
+	return zero && strings.TrimLeft(groups[last], "0") == "1" || len(groups[0]) == 4 && strings.HasPrefix(groups[0], "ff")
 }
 
 func isAmong(host string, names []string) bool {
