@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func (m *model) Switched(_ context.Context, agent json.RawMessage, profile strin
 
 func answer(id string, text string, calls ...event.ToolCall) reply {
 	return func(context.Context, func(llm.Delta)) (llm.Response, error) {
-		r := llm.Response{ID: id, Message: event.LLMMessage{Role: "assistant", ToolCalls: calls}}
+		r := llm.Response{ID: id, Message: event.LLMMessage{Role: "assistant", ToolCalls: slices.Clone(calls)}}
 		if text != "" {
 			r.Message.Content = []event.Content{event.Text(text)}
 		}
