@@ -735,15 +735,17 @@ func TestSecretsAreGivenToCommandsThatNameThemAndHidden(t *testing.T) {
 	if got := input(t, term, "x"); got.code() != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := sh(t, term, "for i in $(seq 100000); do echo \"$API_TOKEN\"; done"); strings.Contains(got.Model, "secret\"") {
+	if got := over(t, term, sh(t, term, "for i in $(seq 100000); do echo \"$API_TOKEN\"; done")); strings.Contains(got.Text+got.Model, "secret\"") {
 		t.Error("a long output shows it")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != 1 {
+	if err != nil || len(files) == 0 { // more than one if the command was slow
 		t.Fatal(files, err)
 	}
-	if saved, err := os.ReadFile(files[0]); err != nil || strings.Contains(string(saved), "\"secret\"") || !strings.Contains(string(saved), secretenv.Mark) {
-		t.Errorf("the file shows it: %v", err)
+	for _, file := range files {
+		if saved, err := os.ReadFile(file); err != nil || strings.Contains(string(saved), "\"secret\"") || !strings.Contains(string(saved), secretenv.Mark) {
+			t.Errorf("the file shows it: %v", err)
+		}
 	}
 }
 
