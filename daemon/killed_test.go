@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/providertest"
-	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/testkit/crashtest"
 )
 
@@ -196,41 +195,6 @@ func (l *life) keep(dir, call string) {
 		l.t.Errorf("copy: %v", err)
 	}
 	l.left = append(l.left, left{dir: to, call: call + " " + strconv.Itoa(l.changes), seen: seen})
-}
-
-// turns are the answers in the log of the conversation, by the message before them.
-func turns(t *testing.T, dir string) map[string][]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "conversations", strings.ReplaceAll(conversation, "-", ""), "events", "event-*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(files)
-	out, now := map[string][]string{}, ""
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var e event.Event
-		if err := json.Unmarshal(data, &e); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		switch b := e.Body.(type) {
-		case *event.Message:
-			text := event.PlainText(b.LLMMessage.Content)
-			if e.Source == event.SourceAgent {
-				out[now] = append(out[now], text)
-				continue
-			}
-			now = asked.FindString(text)
-			if _, twice := out[now]; twice {
-				t.Errorf("%q is twice in the log", now)
-			}
-			out[now] = []string{}
-		}
-	}
-	return out
 }
 
 // goesOn starts a gateway over what was left. Its client asks again all that it had
