@@ -37,6 +37,12 @@ func TestWhatNoListHasIsNamed(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 		}, "may not read or write its files"},
+		"events without a state": {func(t *testing.T, dir string) {
+			drop(t, dir)
+			if err := os.WriteFile(filepath.Join(dir, "events", "event-00000-x.json"), []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "base_state.json is missing"},
 		"being made": {drop, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

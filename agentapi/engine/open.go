@@ -224,10 +224,13 @@ const foreignText = "the user that runs ohgw may not read or write its files in 
 
 // unreadable is why a conversation is in no list, in words for people.
 func unreadable(err error) string {
-	if d, ok := errors.AsType[*store.DamageError](err); ok {
+	d, ok := errors.AsType[*store.DamageError](err)
+	switch {
+	case ok && errors.Is(d, fs.ErrNotExist):
+		return fmt.Sprintf("it has events, but its file %s is missing. Restore the file from a backup, or delete the conversation.", d.File)
+	case ok:
 		return fmt.Sprintf("its file %s is damaged. Send it a message: the file is then made again from the events, if they are there.", d.File)
-	}
-	if errors.Is(err, fs.ErrPermission) {
+	case errors.Is(err, fs.ErrPermission):
 		return foreignText
 	}
 	return "its files cannot be read. Check the disk."
@@ -241,6 +244,8 @@ func (b *Backend) damaged(id string, err error) error {
 	switch {
 	case !ok:
 		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or start a new conversation.", err)
+	case errors.Is(d, fs.ErrNotExist):
+		return refused(fmt.Sprintf("The conversation has events, but its file %s is missing; restore the file from a backup, or start a new conversation with another id.", d.File), err)
 	case d.Follows > 0:
 		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and the events after it away to continue with the events before it.",
 			d.File, d.Follows), err)

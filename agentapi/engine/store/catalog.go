@@ -199,11 +199,14 @@ func (c *Catalog) look(name string, old *cataloged) *cataloged {
 		return old
 	}
 	now := &cataloged{state: stateAt, meta: metaAt}
-	if stateAt.at == 0 && stateAt.sure { // it is being made, or removed
-		return now
-	}
 	var err error
-	now.listed, err = Glance(c.root, withDashes(name))
+	if stateAt.at == 0 && stateAt.sure { // it is being made, or removed, or was lost
+		if err = (&Dir{path: filepath.Clean(dir)}).orphaned(); err == nil {
+			return now
+		}
+	} else {
+		now.listed, err = Glance(c.root, withDashes(name))
+	}
 	now.usable = err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		if now.err = err; old == nil || old.err == nil {

@@ -101,6 +101,11 @@ func activated(log []event.Event, key string, now []string, known map[string]boo
 
 // begin writes the events that a new conversation begins with.
 func (d *Dir) begin(events []event.Event) error {
+	if len(events) > 0 {
+		if err := d.partial(); err != nil {
+			return fmt.Errorf("copy events: %w", err)
+		}
+	}
 	for _, e := range events {
 		data, err := e.MarshalJSON() // not json.Marshal: it would change what was read
 		if err != nil {

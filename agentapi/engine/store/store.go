@@ -9,6 +9,7 @@
 //	    events/.eventlog.lock            held while events are written
 //	    events/.eventlog-len-N.marker    that the log has N events; see markers.go
 //	    owner_lease.json                 whose conversation it is now
+//	    .ohgw-partial                    the events of another one are being copied here
 //
 // Every file comes in one step, under a temporary name of ours at first. An
 // event that [Dir.Append] has taken is on the disk; the base state may lag
@@ -103,7 +104,8 @@ func Path(root, id string) string {
 // Create makes the directory of a new conversation, which begins with events
 // of another one or with none. Without its base state, which comes last, it is
 // no conversation to anybody: what a process that died has left of one that it
-// made is replaced.
+// made is replaced. Events without a base state are left as they are, with a
+// [*DamageError].
 func Create(root string, state State, meta Meta, opts Options, events ...event.Event) (*Dir, error) {
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
@@ -121,6 +123,9 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err == nil {
 		err = d.SaveState(false)
 	}
+	if err == nil {
+		err = d.whole()
+	}
 	// The first message takes them to the disk, which the caller waits for. The
 	// root comes first: others change it, too, and whoever asks for it last
 	// waits for their commit.
@@ -133,54 +138,6 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		return nil, errors.Join(fmt.Errorf("create conversation: %w", err), os.RemoveAll(d.path))
 	}
 	return d, nil
-}
-
-// makeOwn makes the directory, or takes one over that has no base state. The lease
-// comes first, and says which of several processes that make a conversation goes on.
-func (d *Dir) makeOwn(root string) error {
-	err := d.opts.Files.Mkdir(d.path)
-	was := errors.Is(err, fs.ErrExist)
-	switch {
-	case was && Exists(root, d.State.ID):
-		return ErrExists
-	case err != nil && !was:
-		return fmt.Errorf("create conversation: %w", err)
-	}
-	d.lease, err = claim(d.path, d.opts)
-	if _, held := errors.AsType[*HeldError](err); held {
-		return ErrExists // it is being made
-	}
-	if err == nil && was {
-		err = d.empty(root)
-	}
-	switch {
-	case errors.Is(err, ErrExists):
-		return errors.Join(err, d.lease.release())
-	case err != nil && !was:
-		_ = os.Remove(filepath.Join(d.path, leaseLock))
-		_ = os.Remove(d.path) // stays where it is not empty: it is somebody else's
-	}
-	if err != nil {
-		return fmt.Errorf("create conversation: %w", err)
-	}
-	return nil
-}
-
-// empty removes what is in a directory that was found, except for its lease.
-func (d *Dir) empty(root string) error {
-	if Exists(root, d.State.ID) { // somebody else was quicker
-		return ErrExists
-	}
-	found, err := os.ReadDir(d.path)
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
-		if name := f.Name(); name != leaseFile && name != leaseLock {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(d.path, name)))
-		}
-	}
-	return err
 }
 
 // Open opens the directory of conversation id, or returns ErrNotFound, a
@@ -199,7 +156,7 @@ func Open(root, id string, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	d.lease = lease
-	if err := d.load(id); err != nil {
+	if err := errors.Join(d.whole(), d.load(id)); err != nil {
 		return nil, errors.Join(err, d.lease.release())
 	}
 	return d, nil
@@ -246,6 +203,9 @@ func (d *Dir) Remove() error {
 	if err := d.unlock(); err != nil {
 		return fmt.Errorf("remove conversation: %w", err)
 	}
+	// Half a removal must not look like a conversation that has lost its base state.
+	// There may be no events.
+	_ = os.Rename(filepath.Join(d.path, "events"), filepath.Join(d.path, removedEvents))
 	if err := os.RemoveAll(d.path); err != nil {
 		return fmt.Errorf("remove conversation: %w", err)
 	}

@@ -407,7 +407,11 @@ func TestCreateReplacesWhatACrashLeft(t *testing.T) {
 		"an empty directory":            {nil, false, nil},
 		"the lock of its lease":         {map[string]string{".owner_lease.lock": ""}, false, nil},
 		"a lease that was cut off":      {map[string]string{".ohgw-owner_lease.json.tmp": "{", "owner_lease.json": "{"}, false, nil},
-		"events without a state":        {map[string]string{"owner_lease.json": lease, "meta.json": "{}", "events/event-00000-x.json": "{"}, false, nil},
+		"events of half a copy":         {map[string]string{".ohgw-partial": "", "owner_lease.json": lease, "meta.json": "{}", "events/event-00000-x.json": "{"}, false, nil},
+		"half a removal":                {map[string]string{"owner_lease.json": lease, "meta.json": "{}", ".ohgw-removed": ""}, false, nil},
+		"what lost its state":           {map[string]string{"meta.json": "{}", "events/event-00000-x.json": "{}"}, false, store.ErrCorrupt},
+		"what lost all but an event":    {map[string]string{"events/event-00007-y.json": "{"}, false, store.ErrCorrupt},
+		"events that were set aside":    {map[string]string{"events/event-00007-y.json.damaged": "{"}, false, store.ErrCorrupt},
 		"a state that was cut off":      {map[string]string{"owner_lease.json": lease, ".ohgw-base_state.json.tmp": "{"}, false, nil},
 		"what a living process has now": {map[string]string{"owner_lease.json": lease, "meta.json": "{}"}, true, store.ErrExists},
 	} {
