@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/namelock"
 )
 
 // Config is what the routes need. Engine and Dir are required.
@@ -102,7 +103,9 @@ func Routes(cfg Config) []wire.Route {
 type server struct {
 	Config
 
-	creates creates
+	// creates of one id come one after the other: a client may send a create again whose
+	// answer it has never seen.
+	creates namelock.Locks
 }
 
 // on does something with an open conversation and answers with success. Its own

@@ -44,7 +44,7 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	if req.ID != "" {
 		// One create after the other: a second one makes no worktree of its own.
-		done, err := s.creates.take(ctx, req.ID)
+		done, err := s.creates.Take(ctx, req.ID)
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func (p *Patcher) apply(ctx context.Context, text string) (patchResult, error) {
 	if err != nil {
 		return patchResult{}, refusef("Nothing was changed. The patch cannot be read: %v.", err)
 	}
-	release, err := editing.take(ctx, p.places(changes)...)
+	release, err := editing.Take(ctx, p.places(changes)...)
 	if err != nil {
 		return patchResult{}, err
 	}

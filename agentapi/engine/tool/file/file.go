@@ -210,7 +210,7 @@ func (e *Editor) do(ctx context.Context, a arguments) (outcome, error) {
 	if a.Command == "view" {
 		return e.at(p, a)
 	}
-	release, err := editing.take(ctx, p.real)
+	release, err := editing.Take(ctx, p.real)
 	if err != nil {
 		return outcome{}, err
 	}
