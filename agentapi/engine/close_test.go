@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,6 +131,55 @@ func TestConversationThatDoesNotEndKeepsNoOtherOpen(t *testing.T) {
 		close(free)
 		if err := b.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// gathering is a tool of which no Close returns before all are in it.
+type gathering struct {
+	enginetest.Func
+	all *sync.WaitGroup
+}
+
+func (g *gathering) Close() error {
+	g.all.Done()
+	g.all.Wait()
+	return nil
+}
+
+// A supervisor that waits ten seconds must not kill it: whatever the shells take, all
+// take it together.
+func TestAllConversationsAreClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const shells = 40
+		var all sync.WaitGroup
+		all.Add(shells)
+		cfg := enginetest.Config(t, "", enginetest.NewProfiles("main", "test"))
+		cfg.NewModel = func(engine.Profile, string) (llm.Model, error) { return instant{"agent"}, nil }
+		cfg.NewTools = func(_ context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
+			return []tool.Tool{&gathering{*enginetest.Terminal(e.Workspace), &all}, enginetest.Finish()}, nil
+		}
+		cfg.Grace = time.Minute // one that waits for another one takes that long
+		b := engine.New(cfg)
+		for range shells {
+			c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: "main", Workspace: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took >= cfg.Grace {
+			t.Errorf("closing %d idle conversations took %v of waiting for each other", shells, took)
 		}
 	})
 }
