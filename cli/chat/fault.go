@@ -1,12 +1,14 @@
 package chat
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/netcause"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/setup/running"
 )
 
@@ -77,11 +79,26 @@ func (c *session) explainFailed(f *fault.Error, code, goOn string) {
 	}
 }
 
-// noModels is the error for a gateway that has no model at all.
-func noModels() error {
+// noModels is the error for a gateway that has no model at all. A key that is in the
+// environment is named, with the command that uses it.
+func (c *session) noModels(ctx context.Context) error {
+	hint := "create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo"
+	if variable, command := c.keyAtHand(ctx); command != "" {
+		hint = variable + " has a key; create a profile with it: " + command
+	}
 	return &fault.Error{
 		Msg:  "there is no model: OpenHands has no LLM profile",
-		Hint: "create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo",
+		Hint: hint,
 		Code: fault.Configuration,
 	}
+}
+
+// keyAtHand is the variable of a provider's key in the environment, and the command
+// that adds a profile with it; empty if there is none.
+func (c *session) keyAtHand(ctx context.Context) (variable, command string) {
+	s, err := c.Settings(c.settings)
+	if err != nil {
+		return "", ""
+	}
+	return firstrun.FromEnvironment(ctx, c.Setup(), s)
 }

@@ -200,7 +200,7 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 		if damaged := c.damagedProfile(ctx, func(profile.Summary) bool { return true }); damaged != nil {
 			return damaged
 		}
-		return noModels()
+		return c.noModels(ctx)
 	}
 	return &fault.Error{
 		Msg:  "no LLM profile is active, so there is no model " + activeModel,

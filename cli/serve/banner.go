@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 )
 
@@ -104,7 +105,7 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	if g.key.Value.IsZero() {
 		t.Add("Key", g.key.Source)
 	}
-	t.Add("Models", g.models(ctx))
+	t.Add("Models", g.models(ctx, a))
 	t.Add("Agents", g.backend.Line())
 	t.Add("Sandbox", g.backend.SandboxLine(ctx))
 	t.Add("Access", g.access())
@@ -148,7 +149,7 @@ func (g greeting) server() string {
 }
 
 // models are the ids that clients can use, as far as the backend tells.
-func (g greeting) models(ctx context.Context) string {
+func (g greeting) models(ctx context.Context, a *kit.App) string {
 	if g.backend.Status.Err != nil {
 		return "not known until " + g.server() + " answers"
 	}
@@ -168,11 +169,22 @@ func (g greeting) models(ctx context.Context) string {
 	const most = 8
 	switch n := len(ids); {
 	case n == 0:
-		return "none yet: create an LLM profile with ohgw profiles add NAME, or try ohgw serve --demo"
+		return g.none(ctx, a)
 	case n > most:
 		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
 	}
 	return strings.Join(ids, ", ")
+}
+
+// none says how to get the first model. A key in the environment is named where the
+// agents run in this process.
+func (g greeting) none(ctx context.Context, a *kit.App) string {
+	if g.backend.InProcess() {
+		if variable, command := firstrun.FromEnvironment(ctx, a.Setup(), g.settings); command != "" {
+			return "none yet: " + variable + " has a key; create an LLM profile with it: " + command
+		}
+	}
+	return "none yet: create an LLM profile with ohgw profiles add NAME, or try ohgw serve --demo"
 }
 
 // where is the directory of all agents as the end of a line; empty if each has

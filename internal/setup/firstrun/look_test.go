@@ -5,11 +5,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/secret/secrettest"
 	"github.com/ohgw/ohgw/internal/setup/setuptest"
 )
 
@@ -119,6 +122,48 @@ func TestKeysInTheEnvironmentAreFound(t *testing.T) {
 	want := []EnvKey{{"gemini", "GEMINI_API_KEY"}, {"openai", "OPENAI_API_KEY"}, {"openhands", "LITELLM_PROXY_API_KEY"}}
 	if diff := cmp.Diff(want, envKeys(env)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A key in the environment is named with the command that uses it, and never shown.
+func TestAKeyInTheEnvironmentHasItsCommand(t *testing.T) {
+	t.Parallel()
+	const key = "sk-0123456789abcdefghijkl"
+	absent := t.TempDir() // a keyring that is not there
+	if err := os.WriteFile(filepath.Join(absent, "absent"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		env      map[string]string
+		variable string
+		command  string
+	}{
+		"Anthropic":           {map[string]string{"ANTHROPIC_API_KEY": key}, "ANTHROPIC_API_KEY", "ohgw profiles add anthropic --provider anthropic --model claude-sonnet-4-6 --key-from env:ANTHROPIC_API_KEY"},
+		"xAI":                 {map[string]string{"XAI_API_KEY": key}, "XAI_API_KEY", "ohgw profiles add xai --provider xai --model grok-4 --key-from env:XAI_API_KEY"},
+		"no model is known":   {map[string]string{"CEREBRAS_API_KEY": key}, "CEREBRAS_API_KEY", "ohgw profiles add cerebras --provider cerebras --model MODEL --key-from env:CEREBRAS_API_KEY"},
+		"the second of two":   {map[string]string{"GEMINI_API_KEY": " ", "OPENAI_API_KEY": key}, "OPENAI_API_KEY", "ohgw profiles add openai --provider openai --model gpt-5.5 --key-from env:OPENAI_API_KEY"},
+		"not a key":           {map[string]string{"OPENAI_API_KEY": "two\nlines"}, "", ""},
+		"AWS, which has more": {map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_BEARER_TOKEN_BEDROCK": key}, "", ""},
+		"none":                {nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for store, more := range map[string]string{"file": "", "keyring": " --key-store file"} {
+				env := setuptest.New(t, tt.env)
+				env.Keyring = secrettest.FileKeyring(absent)
+				settings, err := env.Settings(map[string][]string{"key-store": {store}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := tt.command
+				if want != "" {
+					want += more
+				}
+				if variable, command := FromEnvironment(t.Context(), env, settings); variable != tt.variable || command != want {
+					t.Errorf("%s: %s, %s; want %s, %s", store, variable, command, tt.variable, want)
+				}
+			}
+		})
 	}
 }
 
