@@ -113,13 +113,25 @@ func (e *ending) failed(res turn.Result) {
 		e.problem = newProblem(codeSandbox, detail, why)
 	case cause.Kind == turn.CauseLost:
 		e.problem = newProblem(codeServerLost, "The connection to the agent-server was lost during the run: "+detail, why)
-	case strings.HasPrefix(cause.Code, "LLMContextWindowExceed") && res.Actions == 0:
-		e.problem = newProblem(codeContextLength, "The message does not fit into the model's context: "+detail, why).about("messages")
+	case strings.HasPrefix(cause.Code, "LLMContextWindowExceed"):
+		e.problem = contextFull(res.Actions > 0, detail, why)
 	case cause.Kind == turn.CauseLLM:
 		e.problem = newProblem(codeLLM, "The model's provider failed ("+cause.Code+"): "+detail, why)
 	default:
 		e.problem = newProblem(codeRunError, "The agent run failed: "+detail, why)
 	}
+}
+
+// contextFull has one code for a client, and the status of what was done before: a run
+// that has acted is not an invalid request, and is not to be repeated.
+func contextFull(acted bool, detail string, why error) *problem {
+	if !acted {
+		return newProblem(codeContextLength, "The message does not fit into the model's context: "+detail, why).about("messages")
+	}
+	p := newProblem(codeContextLength, "The run does not fit into the model's context any more: "+detail, why)
+	p.row = rowOf(codeLLM)
+	p.wire.Type = p.row.kind
+	return p
 }
 
 // statusOf is the run's status behind a problem that is not an outcome of it.
