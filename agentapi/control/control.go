@@ -31,6 +31,9 @@ type Engine interface {
 	// List is a page of the conversations, and Count their number.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 	Count(ctx context.Context, status event.Status) (int, error)
+	// Children are the conversations that say that they are a part of these, the oldest
+	// first. One without children, or an unknown one, is not in it.
+	Children(ctx context.Context, ids ...string) (map[string][]string, error)
 	// Change sets what people say about a conversation. Other tags are an event.
 	Change(ctx context.Context, id string, ch Change) error
 	// Remove deletes a conversation, interrupting its run; the workspace stays.

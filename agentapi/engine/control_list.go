@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // List is a page of the conversations. Those that vanish meanwhile are left out.
@@ -49,6 +50,23 @@ func (b *Backend) leftOut() (list []control.LeftOut) {
 func (c controlled) Count(ctx context.Context, status event.Status) (int, error) {
 	list, err := c.listed(ctx, status)
 	return len(list), err
+}
+
+// Children are the parts of conversations. The files of the parts say whose they are.
+func (c controlled) Children(ctx context.Context, ids ...string) (map[string][]string, error) {
+	list, err := c.listed(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(l store.Listed) bool { return l.Parent == "" })
+	slices.SortFunc(list, ordered(control.ByCreated))
+	children := make(map[string][]string)
+	for _, l := range list {
+		if parent, err := uuid.Parse(l.Parent); err == nil && slices.Contains(ids, parent) {
+			children[parent] = append(children[parent], l.ID)
+		}
+	}
+	return children, nil
 }
 
 // listed are the conversations with a status, as they are now: those that are open

@@ -24,6 +24,7 @@ type Listed struct {
 	ID               string // with dashes
 	Created, Updated time.Time
 	Status           event.Status
+	Parent           string // the id of the one that this is a part of, as its file has it; "" is none
 }
 
 // Catalog knows the conversations below a directory, whoever writes them. Its
@@ -241,6 +242,7 @@ func Glance(root, id string) (Listed, error) {
 		return Listed{}, err
 	}
 	l := Listed{ID: id, Status: cmp.Or(state.Status, event.Idle)}
+	_ = json.Unmarshal(meta["parent_conversation_id"], &l.Parent) // of another type: there is none
 	l.Created, l.Updated = Times(root, id, meta)
 	return l, nil
 }

@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -61,8 +62,27 @@ func members() [][2]string {
 // missing. It is there only where some are.
 const leftOutMember = "events_left_out"
 
+// infos are OpenHands' ConversationInfo of records, in their order.
+func (s *server) infos(ctx context.Context, skills bool, records ...control.Record) ([]json.RawMessage, error) {
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	children, err := s.Engine.Children(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]json.RawMessage, len(records))
+	for i, r := range records {
+		if list[i], err = infoOf(r, children[r.ID], skills); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // infoOf is OpenHands' ConversationInfo of a record.
-func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
+func infoOf(r control.Record, children []string, skills bool) (json.RawMessage, error) {
 	var state, meta map[string]json.RawMessage
 	if err := json.Unmarshal(r.State, &state); err != nil {
 		return nil, fmt.Errorf("read the state of conversation %s: %w", r.ID, err)
@@ -73,14 +93,15 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 		}
 	}
 	special := map[string]func() (any, error){
-		"id":              func() (any, error) { return r.ID, nil },
-		"title":           func() (any, error) { return nullable(r.Title), nil },
-		"created_at":      func() (any, error) { return r.Created.UTC().Format(timeForm), nil },
-		"updated_at":      func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
-		"metrics":         func() (any, error) { return nil, nil },
-		"agent":           func() (any, error) { return agentOf(state["agent"], skills) },
-		"stats":           func() (any, error) { return statsOf(state["stats"]) },
-		"secret_registry": func() (any, error) { return unmasked(state["secret_registry"]) },
+		"id":                   func() (any, error) { return r.ID, nil },
+		"title":                func() (any, error) { return nullable(r.Title), nil },
+		"created_at":           func() (any, error) { return r.Created.UTC().Format(timeForm), nil },
+		"updated_at":           func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
+		"metrics":              func() (any, error) { return nil, nil },
+		"sub_conversation_ids": func() (any, error) { return children, nil },
+		"agent":                func() (any, error) { return agentOf(state["agent"], skills) },
+		"stats":                func() (any, error) { return statsOf(state["stats"]) },
+		"secret_registry":      func() (any, error) { return unmasked(state["secret_registry"]) },
 	}
 	var out strings.Builder
 	out.WriteByte('{')
@@ -160,10 +181,10 @@ func (s *server) writeInfo(w http.ResponseWriter, r *http.Request, status int, r
 	if err != nil {
 		return err
 	}
-	info, err := infoOf(record, skills)
+	info, err := s.infos(r.Context(), skills, record)
 	if err != nil {
 		return err
 	}
-	wire.WriteJSON(w, status, info)
+	wire.WriteJSON(w, status, info[0])
 	return nil
 }

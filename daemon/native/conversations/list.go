@@ -63,17 +63,26 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	list := make([]json.RawMessage, len(ids)) // a nil one is null
+	var records []control.Record
+	found := make([]bool, len(ids))
 	for i, id := range ids {
 		record, err := s.Engine.Record(r.Context(), id)
 		if errors.Is(err, agentapi.ErrConversationNotFound) {
 			continue
 		}
-		if err == nil {
-			list[i], err = infoOf(record, skills)
-		}
 		if err != nil {
 			return err
+		}
+		records, found[i] = append(records, record), true
+	}
+	infos, err := s.infos(r.Context(), skills, records...)
+	if err != nil {
+		return err
+	}
+	list := make([]json.RawMessage, len(ids)) // a nil one is null
+	for i := range ids {
+		if found[i] {
+			list[i], infos = infos[0], infos[1:]
 		}
 	}
 	wire.WriteJSON(w, http.StatusOK, list)
@@ -89,11 +98,9 @@ func (s *server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items := make([]json.RawMessage, len(page.Records))
-	for i, record := range page.Records {
-		if items[i], err = infoOf(record, skills); err != nil {
-			return err
-		}
+	items, err := s.infos(r.Context(), skills, page.Records...)
+	if err != nil {
+		return err
 	}
 	// The ids of pages have no dashes.
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"items": items, "next_page_id": nullable(strings.ReplaceAll(page.Next, "-", ""))})

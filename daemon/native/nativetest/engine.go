@@ -132,6 +132,19 @@ func (e *Engine) Count(ctx context.Context, status event.Status) (int, error) {
 	return len(page.Records), err
 }
 
+// Children are those that were started with a parent.
+func (e *Engine) Children(_ context.Context, ids ...string) (map[string][]string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	children := make(map[string][]string)
+	for _, c := range e.list {
+		if parent := c.Started.Parent; parent != "" && slices.Contains(ids, parent) {
+			children[parent] = append(children[parent], c.id)
+		}
+	}
+	return children, nil
+}
+
 // Change sets the title and the tags.
 func (e *Engine) Change(_ context.Context, id string, ch control.Change) error {
 	c, err := e.Get(id)
