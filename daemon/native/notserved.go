@@ -19,7 +19,6 @@ const (
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
 	whyRuntime      = "all conversations run on this machine; use the same route below /api"
 	whyChildren     = "the embedded agent gives tasks to sub-agents in the same conversation; start a conversation of its own"
-	whyGitHosts     = "a search at GitHub or another host needs the user's token there; use the program of that host"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 )
 
@@ -69,7 +68,6 @@ func Missing() []NotServed {
 		{http.MethodGet, "/api/conversations/{id}/vscode/url", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/vscode/status", whyRuntime},
 		{http.MethodPost, "/api/conversations/{id}/children", whyChildren},
-		{http.MethodGet, "/api/git/repositories/search", whyGitHosts},
 		{http.MethodPost, "/api/plugins/fetch", whyPlugins},
 		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
 		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},

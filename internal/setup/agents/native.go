@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/native"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
+	"github.com/ohgw/ohgw/daemon/native/githost"
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/session"
@@ -62,6 +63,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
 	routes = append(routes, p.api.routes(p.engine, p.log)...)
+	routes = append(routes, githost.Routes(githost.Config{Secret: secretOr(p.kept), HTTP: p.env.HTTP})...)
 	routes = append(routes, cookies.Routes()...)
 	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
 	events := live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log})

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/settings"
 	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -46,6 +47,17 @@ type launches struct{ *files.Store }
 func (l launches) AgentProfile(ctx context.Context, id string) (conversations.AgentProfile, error) {
 	launch, err := l.Resolve(ctx, id)
 	return conversations.AgentProfile{ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets}, err
+}
+
+// secretOr finds secrets of the user; one that is not there is "".
+func secretOr(store *files.Store) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, name string) (string, error) {
+		value, err := store.Secret(ctx, name)
+		if e, ok := errors.AsType[*openhands.Error](err); ok && e.Kind == openhands.NotFound {
+			return "", nil
+		}
+		return value, err
+	}
 }
 
 // trialLimit is how long an LLM may take for a small question, as in an agent-server. One
