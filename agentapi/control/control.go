@@ -97,6 +97,9 @@ type Conversation interface {
 	// agentapi.Conversation.Fork. An id that is taken is ErrTaken, an unknown event
 	// ErrNoEvent.
 	Copy(ctx context.Context, f Fork) (Conversation, error)
+	// Child makes a conversation that is a part of this one: with its agent, settings,
+	// tags and secrets, and a log of its own. It runs nothing.
+	Child(ctx context.Context, ch Child) (Conversation, error)
 	// StartGoal runs the agent until a judge, a call of its model, says that the
 	// objective is reached, or as often as allowed. StopGoal ends that and leaves a run
 	// that goes on to its end; so does a message of the user. ResumeGoal goes on.
@@ -259,4 +262,15 @@ type Fork struct {
 	From  string            // the last event; "" is the whole log
 	// KeepMetrics takes the statistics along.
 	KeepMetrics bool
+}
+
+// Child says how a part of a conversation differs from the whole.
+type Child struct {
+	ID    string // "" lets the engine choose
+	Title string
+	// Workspace is where it works; "" is where the whole does. Worktree says that it is
+	// a worktree of its own, and Suffix is told to the agent about it.
+	Workspace string
+	Worktree  bool
+	Suffix    string
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // TestPartsAreFoundInTheirFiles reads what others have written, also what is none.
@@ -47,5 +49,59 @@ func TestPartsAreFoundInTheirFiles(t *testing.T) {
 	defer func() { _ = part.Close() }() // The conversation stays.
 	if found, err = c.Children(t.Context(), id); err != nil || !slices.Equal(found[id], []string{part.Info().ID}) {
 		t.Errorf("a part that is open: %v, %v", found, err)
+	}
+}
+
+// TestAPartHasWhatTheWholeHas gives a part the model with its key, the settings and the
+// secrets, and a log and statistics of its own.
+func TestAPartHasWhatTheWholeHas(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*engine.Config){"sealed": sealed, "in memory": func(*engine.Config) {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var models asked
+			w := newWorld(t, change, models.watch)
+			w.llm.Reply(llmtest.Text("one"), llmtest.Text("two"))
+			whole := w.startIt(control.Start{
+				Agent: json.RawMessage(inlineAgent), Tags: map[string]string{"color": "red"}, MaxIterations: 7, NoStuck: true,
+				Policy: json.RawMessage(`{"kind":"AlwaysConfirm"}`), Secrets: map[string]json.RawMessage{"TEA": json.RawMessage(`{"kind":"StaticSecret","value":"green-leaf"}`)},
+				Request: json.RawMessage(`{"user_id":"u","initial_message":{"content":[]},"worktree":false}`),
+			})
+			w.say("hello")
+			parent := w.id
+			models.list = nil
+			part, err := whole.Child(w.ctx(), control.Child{Title: "The part", Suffix: "WORKTREE-WORDS"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.id, w.conv = part.Info().ID, part
+			if res := w.say("again"); res.Answer != "two" {
+				t.Errorf("result %+v", res)
+			}
+			models.has(t, " openai/inline mine "+ownKey)
+			w.expect("SP U M")
+			if stored := w.stored("base_state.json"); strings.Contains(stored, "green-leaf") || !strings.Contains(stored, `"TEA"`) || strings.Contains(stored, ownKey) {
+				t.Errorf("the state is %s", stored)
+			}
+			r := w.record(w.id)
+			for _, part := range []string{
+				`"title":"The part"`, `"parent_conversation_id":"` + parent + `"`, `"tags":{"color":"red"}`, `"user_id":"u"`, `"worktree":false`, `"max_iterations":7`, `"stuck_detection":false`,
+			} {
+				if !strings.Contains(string(r.Meta), part) {
+					t.Errorf("no %s in %s", part, r.Meta)
+				}
+			}
+			for _, part := range []string{`"AlwaysConfirm"`, `WORKTREE-WORDS`} {
+				if !strings.Contains(string(r.State), part) {
+					t.Errorf("no %s in %s", part, r.State)
+				}
+			}
+			if strings.Contains(string(r.Meta), "initial_message") {
+				t.Errorf("the first message of the whole is said of the part: %s", r.Meta)
+			}
+			if whole := w.record(parent); strings.Contains(string(whole.State), "WORKTREE-WORDS") {
+				t.Error("the whole was changed")
+			}
+		})
 	}
 }

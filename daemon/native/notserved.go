@@ -18,7 +18,6 @@ const (
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
 	whyRuntime      = "all conversations run on this machine; use the same route below /api"
-	whyChildren     = "the embedded agent gives tasks to sub-agents in the same conversation; start a conversation of its own"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 )
 
@@ -67,7 +66,6 @@ func Missing() []NotServed {
 		{http.MethodGet, "/api/conversations/{id}/git/commits/{sha}/changes", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/vscode/url", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/vscode/status", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/children", whyChildren},
 		{http.MethodPost, "/api/plugins/fetch", whyPlugins},
 		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
 		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},

@@ -95,6 +95,7 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodPost, Path: one + "/ask_agent", Summary: "Ask a question that leaves no event", Body: true, Handle: s.ask},
 		{Method: http.MethodPost, Path: one + "/condense", Summary: "Summarize the history", Handle: s.condense},
 		{Method: http.MethodPost, Path: one + "/fork", Summary: "Copy a conversation", Query: skills, Body: true, Handle: s.fork},
+		{Method: http.MethodPost, Path: one + "/children", Summary: "Start a part of a conversation with a task", Body: true, Handle: s.child},
 		{Method: http.MethodPost, Path: one + "/navigate", Summary: "Continue from another event", Query: skills, Body: true, Handle: s.navigate},
 	}
 	return append(routes, s.events(one+"/events")...)

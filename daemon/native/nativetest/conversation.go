@@ -295,6 +295,20 @@ func (c *Conversation) Copy(ctx context.Context, f control.Fork) (control.Conver
 	return fork, nil
 }
 
+// Child begins a conversation as this one began.
+func (c *Conversation) Child(ctx context.Context, ch control.Child) (control.Conversation, error) {
+	start := c.Started
+	start.ID, start.Parent, start.Suffix, start.Title = ch.ID, c.id, ch.Suffix, false
+	if ch.Workspace != "" {
+		start.Workspace = ch.Workspace
+	}
+	made, _, err := c.engine.Start(ctx, start)
+	if err == nil {
+		made.(*Conversation).title = ch.Title
+	}
+	return made, err
+}
+
 // StartGoal notes a goal.
 func (c *Conversation) StartGoal(_ context.Context, objective string, iterations int) error {
 	if c.Status() == event.Running {
