@@ -90,7 +90,6 @@ func missing() []wire.Route {
 	list := []wire.Route{
 		{Method: http.MethodGet, Path: "/api/vscode/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
 		{Method: http.MethodGet, Path: "/api/vscode/status", Summary: "Whether the editor runs: it does not", Handle: noEditor},
-		{Method: http.MethodGet, Path: "/api/desktop/url", Summary: "Address of the desktop: there is none", Handle: off("Desktop is disabled in configuration. Set enable_vnc=true to enable.")},
 	}
 	for _, n := range nothing() {
 		list = append(list, wire.Route{Method: n.method, Path: n.path, Summary: "A list that is always empty", Handle: n.answer})

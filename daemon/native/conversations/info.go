@@ -54,7 +54,7 @@ func members() [][2]string {
 		{"agent", "null"},
 		{"client_tools", "[]"},
 		{"tool_module_qualnames", "{}"},
-		{"runtime_info", runtimeInfo},
+		{"runtime_info", "null"},
 	}
 }
 
@@ -62,8 +62,12 @@ func members() [][2]string {
 // missing. It is there only where some are.
 const leftOutMember = "events_left_out"
 
+// shown is what of a conversation is shown: its skills, and what it runs in. The answer
+// for a change has no runtime, as with an agent-server.
+type shown struct{ skills, runtime bool }
+
 // infos are OpenHands' ConversationInfo of records, in their order.
-func (s *server) infos(ctx context.Context, skills bool, records ...control.Record) ([]json.RawMessage, error) {
+func (s *server) infos(ctx context.Context, show shown, records ...control.Record) ([]json.RawMessage, error) {
 	ids := make([]string, len(records))
 	for i, r := range records {
 		ids[i] = r.ID
@@ -74,7 +78,7 @@ func (s *server) infos(ctx context.Context, skills bool, records ...control.Reco
 	}
 	list := make([]json.RawMessage, len(records))
 	for i, r := range records {
-		if list[i], err = infoOf(r, children[r.ID], skills); err != nil {
+		if list[i], err = infoOf(r, children[r.ID], show); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +86,7 @@ func (s *server) infos(ctx context.Context, skills bool, records ...control.Reco
 }
 
 // infoOf is OpenHands' ConversationInfo of a record.
-func infoOf(r control.Record, children []string, skills bool) (json.RawMessage, error) {
+func infoOf(r control.Record, children []string, show shown) (json.RawMessage, error) {
 	var state, meta map[string]json.RawMessage
 	if err := json.Unmarshal(r.State, &state); err != nil {
 		return nil, fmt.Errorf("read the state of conversation %s: %w", r.ID, err)
@@ -93,15 +97,19 @@ func infoOf(r control.Record, children []string, skills bool) (json.RawMessage, 
 		}
 	}
 	special := map[string]func() (any, error){
-		"id":                   func() (any, error) { return r.ID, nil },
-		"title":                func() (any, error) { return nullable(r.Title), nil },
-		"created_at":           func() (any, error) { return r.Created.UTC().Format(timeForm), nil },
-		"updated_at":           func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
-		"metrics":              func() (any, error) { return nil, nil },
-		"sub_conversation_ids": func() (any, error) { return children, nil },
-		"agent":                func() (any, error) { return agentOf(state["agent"], skills) },
-		"stats":                func() (any, error) { return statsOf(state["stats"]) },
-		"secret_registry":      func() (any, error) { return unmasked(state["secret_registry"]) },
+		"id":                    func() (any, error) { return r.ID, nil },
+		"title":                 func() (any, error) { return nullable(r.Title), nil },
+		"created_at":            func() (any, error) { return r.Created.UTC().Format(timeForm), nil },
+		"updated_at":            func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
+		"metrics":               func() (any, error) { return nil, nil },
+		"sub_conversation_ids":  func() (any, error) { return children, nil },
+		"agent":                 func() (any, error) { return agentOf(state["agent"], show.skills) },
+		"stats":                 func() (any, error) { return statsOf(state, meta) },
+		"tool_module_qualnames": func() (any, error) { return modulesOf(meta, state["agent"]) },
+		"secret_registry":       func() (any, error) { return unmasked(state["secret_registry"]) },
+	}
+	if show.runtime {
+		special["runtime_info"] = func() (any, error) { return json.RawMessage(runtimeInfo), nil }
 	}
 	var out strings.Builder
 	out.WriteByte('{')
@@ -123,13 +131,21 @@ func infoOf(r control.Record, children []string, skills bool) (json.RawMessage, 
 	return json.RawMessage(out.String()), nil
 }
 
-// statsOf are the statistics, filled in; nil where there are none.
-func statsOf(raw json.RawMessage) (any, error) {
-	if len(raw) == 0 || string(raw) == "null" {
+// statsOf are the statistics, filled in; nil where there are none. OpenHands has none
+// before the first message, also in a copy, and then those of all models.
+func statsOf(state, meta map[string]json.RawMessage) (any, error) {
+	raw := state["stats"]
+	if none(raw) {
 		return nil, nil
 	}
-	return shape.Stats(raw)
+	stats, err := shape.Stats(raw)
+	if err != nil {
+		return nil, err
+	}
+	return shape.Called(stats, state["agent"], !none(state["last_user_message_id"]) && none(meta["forked_from_conversation_id"]))
 }
+
+func none(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // member is the value of a member: a special one, that of the state, that of the
 // metadata, or what it is otherwise.
@@ -181,7 +197,7 @@ func (s *server) writeInfo(w http.ResponseWriter, r *http.Request, status int, r
 	if err != nil {
 		return err
 	}
-	info, err := s.infos(r.Context(), skills, record)
+	info, err := s.infos(r.Context(), shown{skills: skills, runtime: r.Method == http.MethodGet}, record)
 	if err != nil {
 		return err
 	}

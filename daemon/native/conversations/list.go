@@ -75,7 +75,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) error {
 		}
 		records, found[i] = append(records, record), true
 	}
-	infos, err := s.infos(r.Context(), skills, records...)
+	infos, err := s.infos(r.Context(), shown{skills: skills, runtime: true}, records...)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items, err := s.infos(r.Context(), skills, page.Records...)
+	items, err := s.infos(r.Context(), shown{skills: skills, runtime: true}, page.Records...)
 	if err != nil {
 		return err
 	}

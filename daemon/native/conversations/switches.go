@@ -150,8 +150,8 @@ func (s *server) fork(w http.ResponseWriter, r *http.Request) error {
 	if title := o.Text("title", 0, maxTitle); title != nil {
 		f.Title = *title
 	}
-	if o.Has("tags") {
-		f.Tags = readTags(o)
+	if f.Tags = readTags(o); f.Tags == nil {
+		f.Tags = map[string]string{} // those of the source are not the copy's
 	}
 	if from := o.Text("from_event_id", 0, -1); from != nil {
 		f.From = *from

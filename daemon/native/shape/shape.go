@@ -33,17 +33,25 @@ func Agent(agent map[string]any) error {
 		return fmt.Errorf("read the defaults of an agent: %w", err)
 	}
 	fill(agent, d.Agent)
-	fill(agent["llm"], d.LLM)
+	fillLLM(agent["llm"], d.LLM)
 	fill(agent["agent_context"], d.Context)
 	if condenser, ok := agent["condenser"].(map[string]any); ok && condenser["kind"] == "LLMSummarizingCondenser" {
 		fill(condenser, d.Condenser)
-		fill(condenser["llm"], d.LLM)
+		fillLLM(condenser["llm"], d.LLM)
 	}
 	tools, _ := agent["tools"].([]any) // else there are none
 	for _, tool := range tools {
 		fill(tool, map[string]any{"params": map[string]any{}})
 	}
 	return nil
+}
+
+// fillLLM fills a model in. OpenHands has no modify_params any more, which files keep.
+func fillLLM(v any, missing map[string]any) {
+	fill(v, missing)
+	if llm, ok := v.(map[string]any); ok {
+		delete(llm, "modify_params")
+	}
 }
 
 // fill adds what an object does not have.

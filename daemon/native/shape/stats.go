@@ -13,6 +13,65 @@ import (
 // keeps no lists of them.
 func Stats(raw json.RawMessage) (json.RawMessage, error) { return stats(raw, true) }
 
+// Called are the filled-in statistics of a conversation as an agent-server has them: none
+// before it has begun or called a model, and then also those of the condenser's.
+func Called(raw, agent json.RawMessage, begun bool) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	var usages map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("read the statistics: %w", err)
+	}
+	_ = json.Unmarshal(all["usage_to_metrics"], &usages) // of another form: there are none
+	if len(usages) == 0 {
+		return raw, nil
+	}
+	called := begun
+	for _, usage := range usages {
+		called = called || wasCalled(usage)
+	}
+	if !called {
+		return json.RawMessage(`{"usage_to_metrics":{}}`), nil
+	}
+	var has struct {
+		Condenser struct {
+			LLM struct {
+				Model string
+				Usage string `json:"usage_id"`
+			}
+		}
+	}
+	_ = json.Unmarshal(agent, &has) // one of another form has none
+	model := has.Condenser.LLM
+	if _, known := usages[model.Usage]; known || model.Usage == "" {
+		return raw, nil
+	}
+	metrics := map[string]any{"model_name": model.Model}
+	fillMetrics(metrics, true)
+	var err error
+	if usages[model.Usage], err = json.Marshal(metrics); err != nil {
+		return nil, fmt.Errorf("encode the statistics: %w", err)
+	}
+	if all["usage_to_metrics"], err = json.Marshal(usages); err != nil {
+		return nil, fmt.Errorf("encode the statistics: %w", err)
+	}
+	return json.Marshal(all)
+}
+
+// wasCalled reports whether the numbers are those of a model that was called.
+func wasCalled(raw json.RawMessage) bool {
+	var m struct {
+		Cost  float64 `json:"accumulated_cost"`
+		Usage struct {
+			Prompt     int `json:"prompt_tokens"`
+			Completion int `json:"completion_tokens"`
+		} `json:"accumulated_token_usage"`
+		Usages    []json.RawMessage `json:"token_usages"`
+		Latencies []json.RawMessage `json:"response_latencies"`
+	}
+	err := json.Unmarshal(raw, &m)
+	return err != nil || m.Cost != 0 || m.Usage.Prompt+m.Usage.Completion != 0 || len(m.Usages)+len(m.Latencies) != 0
+}
+
 // stats are statistics with all their members. Those of an event have no lists of single
 // calls, so that a long conversation does not repeat them after each call.
 func stats(raw json.RawMessage, lists bool) (json.RawMessage, error) {

@@ -57,3 +57,36 @@ func TestAnEventOfStatisticsIsFilledIn(t *testing.T) {
 		}
 	}
 }
+
+// An agent-server of version 1.58.2 has no statistics before the first call, and then also
+// zeros for the model of the condenser.
+func TestStatisticsBeginWithTheFirstCall(t *testing.T) {
+	t.Parallel()
+	const agent = `{"llm":{"model":"m"},"condenser":{"kind":"LLMSummarizingCondenser","llm":{"model":"small","usage_id":"sums"}}}`
+	const none = `{"usage_to_metrics":{}}`
+	for name, tc := range map[string]struct{ stats, agent, want, lacks string }{
+		"nothing":             {none, agent, none, "sums"},
+		"zeros":               {`{"usage_to_metrics":{"agent":{"accumulated_cost":0.0},"title":{}}}`, agent, none, "agent"},
+		"called":              {`{"usage_to_metrics":{"agent":{"accumulated_token_usage":{"completion_tokens":1}}}}`, agent, `"sums":{"accumulated_cost":0.0,`, "nothing"},
+		"its model":           {`{"usage_to_metrics":{"agent":{"accumulated_cost":0.5}}}`, agent, `"model_name":"small","response_latencies":[],"token_usages":[]`, "nothing"},
+		"latency only":        {`{"usage_to_metrics":{"agent":{"response_latencies":[{"latency":1}]}}}`, agent, `"sums"`, "nothing"},
+		"has summed up":       {`{"usage_to_metrics":{"sums":{"accumulated_cost":7.0}}}`, agent, `{"sums":{"accumulated_cost":7.0}}`, "small"},
+		"no condenser":        {`{"usage_to_metrics":{"agent":{"accumulated_cost":7.0}}}`, `{"condenser":null}`, `7.0`, "sums"},
+		"an odd agent":        {`{"usage_to_metrics":{"agent":{"accumulated_cost":7.0}}}`, `{"condenser":[]}`, `7.0`, "sums"},
+		"of another program":  {`{"usage_to_metrics":{"agent":"odd"}}`, agent, `"agent":"odd"`, "nothing"},
+		"of another form":     {`{"usage_to_metrics":[]}`, agent, `{"usage_to_metrics":[]}`, "sums"},
+		"with another member": {`{"more":1,"usage_to_metrics":{"agent":{"accumulated_cost":7.0}}}`, agent, `"more":1`, "nothing"},
+	} {
+		got, err := shape.Called(json.RawMessage(tc.stats), json.RawMessage(tc.agent), false)
+		if err != nil || !strings.Contains(string(got), tc.want) || strings.Contains(string(got), tc.lacks) {
+			t.Errorf("%s: %s %v, want %s and no %s", name, got, err, tc.want, tc.lacks)
+		}
+	}
+	const zeros = `{"usage_to_metrics":{"agent":{"accumulated_cost":0.0}}}`
+	if got, err := shape.Called(json.RawMessage(zeros), json.RawMessage(agent), true); err != nil || !strings.Contains(string(got), `"agent":{"accumulated_cost":0.0}`) || !strings.Contains(string(got), `"sums"`) {
+		t.Errorf("begun, and not called: %s %v", got, err)
+	}
+	if _, err := shape.Called(json.RawMessage("[]"), nil, true); err == nil {
+		t.Error("a list is no error")
+	}
+}

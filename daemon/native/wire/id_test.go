@@ -7,12 +7,18 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
-// The words are those that an agent-server of version 1.43.1 answers with.
+// The words are those that an agent-server of version 1.58.2 answers with.
 func TestAnIDThatIsNoUUIDSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"none":                                 "found `n` at 1",
-		"1":                                    "invalid length: expected length 32 for simple format, found 1",
+		"none":                                 "invalid character: found `n` at 0",
+		"1":                                    "invalid length: found 1",
+		"12345678-1234-1234-1234-12345678901g": "invalid character: found `g` at 35",
+		"urn:uuid:x":                           "invalid character: found `x` at 9",
+		"{x}":                                  "invalid character: found `x` at 1",
+		"{x":                                   "invalid character: found `{` at 0",
+		"":                                     "invalid length: found 0",
+		"-":                                    "invalid group count: expected 5, found 2",
 		"11111111-2222":                        "invalid group count: expected 5, found 2",
 		"1111111-2222-4333-8444-5555555555555": "invalid group length in group 0: expected 8, found 7",
 	} {

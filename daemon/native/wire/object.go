@@ -133,8 +133,14 @@ func (o *Object) Wrong(name, kind, msg string, ctx map[string]any) {
 // shown is the object as errors show it.
 func (o *Object) shown() any {
 	v := Shown(o.raw, o.loc...)
-	if object, ok := v.(map[string]any); ok && o.kind {
-		delete(object, "kind")
+	if object, ok := v.(map[string]any); ok {
+		var kind string
+		switch raw, said := o.members["kind"]; {
+		case o.kind:
+			delete(object, "kind")
+		case said && json.Unmarshal(raw, &kind) == nil:
+			object["kind"] = kind // which is no secret, also in one
+		}
 	}
 	return v
 }
@@ -373,9 +379,10 @@ func (i Item) Neither(as ...*Object) {
 // Kinds checks the kind of an object of OpenHands, which is required, and reports
 // whether it is one of some. The class is the base of theirs.
 func (o *Object) Kinds(class string, of ...string) (kind string, ok bool) {
-	o.kind = true
-	_ = json.Unmarshal(o.Raw("kind"), &kind) // no string is no kind
-	if slices.Contains(of, kind) {
+	if raw := o.Raw("kind"); json.Unmarshal(raw, &kind) != nil {
+		kind = string(raw) // no string is no kind
+	} else if slices.Contains(of, kind) {
+		o.kind = true
 		return kind, true
 	}
 	o.Value("", "Unknown kind '"+kind+"' for "+class+"; Expected one of: ['"+strings.Join(of, "', '")+"']")

@@ -106,14 +106,19 @@ func ParseID(s string, loc ...any) (string, error) {
 
 // notUUID says what is wrong with an id, in the words of pydantic.
 func notUUID(s string) string {
-	groups := strings.Split(s, "-")
-	for i, r := range s {
+	bare := strings.TrimPrefix(s, "urn:uuid:")
+	if in, ok := strings.CutPrefix(s, "{"); ok && strings.HasSuffix(s, "}") {
+		bare = strings.TrimSuffix(in, "}")
+	}
+	before := strings.Index(s, bare)
+	groups := strings.Split(bare, "-")
+	for i, r := range bare {
 		if r != '-' && !strings.ContainsRune("0123456789abcdefABCDEF", r) {
-			return fmt.Sprintf("invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `%c` at %d", r, i+1)
+			return fmt.Sprintf("invalid character: found `%c` at %d", r, before+i)
 		}
 	}
 	if len(groups) == 1 {
-		return fmt.Sprintf("invalid length: expected length 32 for simple format, found %d", len(s))
+		return fmt.Sprintf("invalid length: found %d", len(bare))
 	}
 	if len(groups) != 5 {
 		return fmt.Sprintf("invalid group count: expected 5, found %d", len(groups))
