@@ -154,5 +154,17 @@ func normalized(body string, replace map[string]string) any {
 	if json.Unmarshal([]byte(body), &v) != nil {
 		return body
 	}
+	if page, ok := v.(map[string]any); ok {
+		if items, ok := page["items"].([]any); ok {
+			page["items"] = slices.DeleteFunc(items, untimed)
+		}
+	}
 	return v
+}
+
+// untimed reports whether when an event comes, and how often, is not fixed: deltas and
+// statistics.
+func untimed(event any) bool {
+	o, _ := event.(map[string]any)
+	return o["kind"] == "StreamingDeltaEvent" || o["key"] == "stats"
 }

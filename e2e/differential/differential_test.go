@@ -42,7 +42,7 @@ type side struct {
 func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 	t.Parallel()
 	llm := llmtest.New(t)
-	agents := agentservertest.StartVersion(t, agentservertest.Embedded)
+	agents := agentservertest.Start(t)
 	real := newSide(t, "real", agents.URL, agents.Key, llm.URL)
 	ours := newSide(t, "ours", startOurs(t), key, llm.URL)
 	table := readKnown(t)
@@ -256,7 +256,7 @@ func (s *side) wait(t *testing.T, rest string) any {
 		status = find(answer, "execution_status")
 		return strings.Contains("|"+wanted+"|", "|"+status+"|")
 	})
-	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late, see agent-server-api §5
+	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late
 	return status
 }
 
@@ -284,6 +284,10 @@ func (s *side) socket(t *testing.T, rest string) any {
 	}
 	defer func() { _ = conn.CloseNow() }() // It was only read.
 	conn.SetReadLimit(64 << 20)
+	first := []any{}
+	if len(header) > 0 && send != "" && !strings.Contains(send, `"auth"`) {
+		first = append(first, s.frame(ctx, conn)) // the state as it is before what is sent
+	}
 	for _, frame := range strings.Split(send, "|||") {
 		if frame == "" {
 			continue
@@ -292,12 +296,20 @@ func (s *side) socket(t *testing.T, rest string) any {
 			return map[string]any{"write": "failed"}
 		}
 	}
-	return s.frames(ctx, conn)
+	return append(first, s.frames(ctx, conn)...)
 }
 
-// frames reads until it is quiet. Deltas and statistics are left out: when and how
-// often they come is not fixed.
-func (s *side) frames(ctx context.Context, conn *websocket.Conn) any {
+// frame is the next frame.
+func (s *side) frame(ctx context.Context, conn *websocket.Conn) any {
+	_, data, err := conn.Read(ctx)
+	if err != nil {
+		return map[string]any{"closed": float64(websocket.CloseStatus(err))}
+	}
+	return normalized(string(data), s.known())
+}
+
+// frames reads until it is quiet. What is not fixed in time is left out.
+func (s *side) frames(ctx context.Context, conn *websocket.Conn) []any {
 	list := []any{}
 	for {
 		quiet, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
@@ -312,8 +324,7 @@ func (s *side) frames(ctx context.Context, conn *websocket.Conn) any {
 			return list
 		}
 		frame := normalized(string(data), s.known())
-		o, _ := frame.(map[string]any)
-		if o["kind"] == "StreamingDeltaEvent" || o["key"] == "stats" {
+		if untimed(frame) {
 			continue
 		}
 		list = append(list, frame)

@@ -1,5 +1,5 @@
 // Package differential asks a real agent-server and ohgw the same, and compares the
-// answers: 351 requests and 22 sockets. Every difference stands in
+// answers: 364 requests and 22 sockets. Every difference stands in
 // testdata/differences.tsv with its reason; a row that explains nothing fails the test.
 //
 // It is run by hand, because it waits for silence on sockets, which a busy machine
