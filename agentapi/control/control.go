@@ -149,7 +149,7 @@ type Start struct {
 // Plugin is where a plugin is, as OpenHands' PluginSource says it.
 type Plugin struct {
 	Source string // a directory of this machine, absolute or of the home directory, or its file URL
-	Ref    string // a commit, for sources of git
+	Ref    string // a branch, a tag or a commit of a repository
 	Path   string // of the plugin below its source
 }
 

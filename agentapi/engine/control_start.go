@@ -74,7 +74,7 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if err := from.agent.addClientTools(s.Request); err != nil {
 		return nil, err
 	}
-	if err := b.addPlugins(&s, &from); err != nil {
+	if err := b.addPlugins(ctx, &s, &from); err != nil {
 		return nil, err
 	}
 	state, err := b.stateOf(s, from)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,13 +26,13 @@ const maxPlugins = 100
 // addPlugins gives a new conversation what its plugins have. The request names each of
 // them, as it names MCP servers and hooks of its own. What is in a plugin later is not
 // looked at again.
-func (b *Backend) addPlugins(s *control.Start, from *beginning) error {
+func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginning) error {
 	if len(s.Plugins) > maxPlugins {
 		return refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
 	}
 	var hooks hookfile.Config
 	for i, source := range s.Plugins {
-		dir, err := b.pluginDir(source)
+		dir, err := b.pluginDir(ctx, source)
 		if err != nil {
 			return refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
 		}
@@ -72,13 +73,11 @@ func (b *Backend) addPlugins(s *control.Start, from *beginning) error {
 	return err
 }
 
-// pluginDir is the directory of a plugin. Errors do not have the source, which may have a
-// password in it.
-func (b *Backend) pluginDir(p control.Plugin) (string, error) {
-	at := strings.TrimSpace(p.Source)
-	if rest, ok := strings.CutPrefix(at, "file://"); ok {
-		at = rest
-	}
+// pluginDir is the directory of a plugin. A file URL of a repository and a path with a ref
+// are checked out; a path without one is used as it is. Errors do not have the source,
+// which may have a password in it.
+func (b *Backend) pluginDir(ctx context.Context, p control.Plugin) (string, error) {
+	at, isURL := strings.CutPrefix(strings.TrimSpace(p.Source), "file://")
 	if rest, ok := strings.CutPrefix(at, "~"); ok && b.cfg.Home != "" && (rest == "" || rest[0] == '/') {
 		at = filepath.Join(b.cfg.Home, rest)
 	}
@@ -86,18 +85,45 @@ func (b *Backend) pluginDir(p control.Plugin) (string, error) {
 	switch {
 	case !filepath.IsAbs(at):
 		return "", errors.New("its source is not an absolute path; clone the plugin, and give its directory")
-	case p.Ref != "":
-		return "", errors.New("ohgw checks out no ref; clone the plugin at this ref, and give its directory without one")
 	case below != "" && !filepath.IsLocal(below):
 		return "", errors.New("its repo_path leads out of the source; give a path below it")
-	case below == "":
-		return filepath.Clean(at), nil
+	}
+	at = filepath.Clean(at)
+	if isRepository := plugin.IsRepository(at); p.Ref != "" || isURL && isRepository {
+		var err error
+		if at, err = b.checkout(ctx, at, p.Ref, isRepository); err != nil {
+			return "", err
+		}
+	}
+	if below == "" {
+		return at, nil
 	}
 	base, dir := resolved(at), resolved(filepath.Join(at, below))
 	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
 		return "", errors.New("its repo_path is a link that leads out of the source; give the directory itself")
 	}
 	return dir, nil
+}
+
+// checkout is the directory with the files of a ref of a repository.
+func (b *Backend) checkout(ctx context.Context, dir, ref string, isRepository bool) (string, error) {
+	switch {
+	case !isRepository:
+		return "", errors.New("it has a ref, and its source is not a git repository; give the directory of a repository, or no ref")
+	case b.cfg.Base == "":
+		return "", errors.New("there is no directory to check it out to; give its directory without a ref")
+	}
+	return plugin.Checkout(ctx, dir, ref, filepath.Join(b.cfg.Base, "cache", "plugins"), pathOf(b.cfg.SkillEnv))
+}
+
+// pathOf is where an environment has its programs.
+func pathOf(environ []string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // addPlugin adds the skills and MCP servers of a plugin. As in OpenHands, they take the

@@ -133,7 +133,7 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		"not an absolute path":      {Source: "github:owner/repo"},
 		"its source is not":         {Source: "https://user:hunter2@example.org/x.git"},
 		"plugins[0] cannot be used": {Source: "plugins/mine"},
-		"checks out no ref":         {Source: dir, Ref: "v1"},
+		"is not a git repository":   {Source: dir, Ref: "v1"},
 		"leads out of the source":   {Source: dir, Path: "a/../../b"},
 		"is a link that leads out":  {Source: dir, Path: "out/tmp"},
 		"no such directory":         {Source: filepath.Join(dir, "none")},
