@@ -5,7 +5,7 @@
 //	testevents printed PACKAGE TEST <EVENTS  what the failed runs of one test, or of the package (''), have printed
 //	testevents beside <EVENTS                the packages that failed while no test of them did
 //	testevents races <EVENTS                 the reports of data races
-//	testevents skipped <EVENTS               a line for each test that is skipped, also in part: package, test
+//	testevents skipped <EVENTS               a line for each test or subtest that is skipped: package, test
 //
 // It runs nothing and judges nothing. Lines that are not events are ignored.
 package main
@@ -189,16 +189,14 @@ func races(all iter.Seq[event], out io.Writer) {
 	}
 }
 
-// skipped lists the tests that are skipped, or have a subtest that is.
+// skipped lists the tests and subtests that skip themselves.
 func skipped(all iter.Seq[event], out io.Writer) {
 	listed := map[test]bool{}
 	for e := range all {
-		name, _, _ := strings.Cut(e.Test, "/")
-		t := test{e.Package, name}
-		if e.Action != "skip" || name == "" || listed[t] { // a package without tests is skipped, too
+		if e.Action != "skip" || e.Test == "" || listed[e.test] { // a package without tests is skipped, too
 			continue
 		}
-		listed[t] = true
-		fmt.Fprintf(out, "%s\t%s\n", t.Package, t.Test)
+		listed[e.test] = true
+		fmt.Fprintf(out, "%s\t%s\n", e.Package, e.Test)
 	}
 }
