@@ -169,6 +169,9 @@ func (p *plain) Recalled() {
 			if n := m.Actions(); n > 0 {
 				p.print("Worked: " + human.Count(n, "action") + ".")
 			}
+			for _, r := range m.Refusals() {
+				p.print("Sandbox: refused " + r.What + ", " + r.State + ".")
+			}
 			if text := m.Source(); text != "" {
 				p.print("Answer: " + text)
 			}

@@ -120,7 +120,10 @@ func (s *shelf) Earlier(_ context.Context, id string, _ int) ([]gateway.Item, bo
 	}
 	return []gateway.Item{
 		{Kind: gateway.Asked, Text: "Fix the test"},
-		{Kind: gateway.Did, Call: &gateway.Call{ID: "a", State: "done", Line: "$ go test"}},
+		{Kind: gateway.Did, Call: &gateway.Call{ID: "a", State: "done", Line: "$ go test", Refused: []gateway.Block{
+			{Access: "net", Target: "example.com:443", Why: "not on the allow list"}, {Access: "write", Target: "/etc/\x1b[2Jhosts", Why: "read-only"},
+		}}},
+		{Kind: gateway.Did, Call: &gateway.Call{ID: "b", State: "done", Line: "$ ls", Refused: []gateway.Block{{Access: "read", Target: "/root", Why: "hidden"}}}},
 		{Kind: gateway.Answered, Text: "Fixed."},
 	}, false, nil
 }
@@ -151,10 +154,22 @@ func TestPlainConversationsAreListedAndShown(t *testing.T) {
 		"/sessions", "/sessions notes", "/resume nosuch", "/resume 3f2a", "/rename Retry", "/delete", "/delete yes", "/sessions")
 	counts(t, got, map[string]int{
 		"3f2a9c11-x: Fix the test": 1, "77aa77aa-x: Write notes": 3, "There is no conversation nosuch": 1,
-		"Resumed “Fix the test” (3f2a9c11-x).\nYou: Fix the test\nWorked: 1 action.\nAnswer: Fixed.\n": 1,
+		"Resumed “Fix the test” (3f2a9c11-x).\nYou: Fix the test\nWorked: 2 actions.\n" +
+			"Sandbox: refused example.com:443, not on the allow list.\nSandbox: refused write /etc/hosts, read-only.\nSandbox: refused read /root, hidden.\nAnswer: Fixed.\n": 1,
 		"Renamed to Retry.\n": 1, "/delete yes deletes this conversation and its files.\n": 1, "Deleted Retry.\n": 1,
 	})
 	if len(kept.list) != 1 {
 		t.Errorf("listed: %v", kept.list)
 	}
+}
+
+func TestAResumedConversationShowsWhatTheSandboxRefused(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, finished())}
+	talk(t, s, func(cfg *Config) { cfg.History, cfg.Start.Conversation = &shelf{}, "3f2a9c11-x" }, func(c *chat) {
+		for _, line := range []string{
+			"⊘ sandbox refused example.com:443 · not on the allow list", "⊘ sandbox refused write /etc/hosts · read-only", "⊘ sandbox refused read /root · hidden",
+		} {
+			c.sees(line)
+		}
+	})
 }

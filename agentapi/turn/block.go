@@ -13,10 +13,7 @@ const maxBlocked = 64
 // blocked tells of something that the sandbox refused. It is a line of progress, so
 // that every client shows it.
 func (r *Reader) blocked(b agentapi.Block) []Update {
-	b.Why = shorten(b.Why, maxLine)
-	if redact.Text(b.Target) != b.Target || len(b.Target) > maxPath { // it cannot be named, so it cannot be allowed
-		b.Target, b.Allow = shorten(b.Target, maxPath), ""
-	}
+	b = bounded(b)
 	i := slices.IndexFunc(r.blocks, b.Same)
 	switch {
 	case i >= 0 && r.blocks[i] == b, i < 0 && len(r.blocks) == maxBlocked:
@@ -27,6 +24,15 @@ func (r *Reader) blocked(b agentapi.Block) []Update {
 		r.blocks = append(r.blocks, b)
 	}
 	return []Update{{Kind: Progress, Text: blockLine(b), Block: &b}}
+}
+
+// bounded is a refusal as it may be told.
+func bounded(b agentapi.Block) agentapi.Block {
+	b.Why = shorten(b.Why, maxLine)
+	if redact.Text(b.Target) != b.Target || len(b.Target) > maxPath { // it cannot be named, so it cannot be allowed
+		b.Target, b.Allow = shorten(b.Target, maxPath), ""
+	}
+	return b
 }
 
 // blockLine is a refusal in one line for a person.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -46,6 +47,9 @@ type Call struct {
 	Removed int `json:"removed,omitempty"`
 	// Tasks is the plan of the agent.
 	Tasks []Task `json:"tasks,omitempty"`
+	// Refused is what the model was told that the sandbox of the embedded engine has
+	// refused meanwhile.
+	Refused []agentapi.Block `json:"sandbox_refused,omitempty"`
 }
 
 // Task is one step of the agent's plan.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
@@ -243,5 +244,28 @@ func TestLargeEditsAreBounded(t *testing.T) {
 	}
 	if c := edited(t, "a", strings.Repeat("y", 900_000)); c.DiffCut == 0 || len(c.Diff) > 26<<10 {
 		t.Errorf("a huge line: %d bytes, cut %d", len(c.Diff), c.DiffCut)
+	}
+}
+
+// The engine notes what its sandbox refused behind the output; an output that says the
+// same is none of its notes.
+func TestACallHasWhatTheSandboxRefused(t *testing.T) {
+	t.Parallel()
+	want := []agentapi.Block{{Access: "write", Target: "/etc/hosts", Why: "read-only"}, {Access: "net", Target: "[redacted].example.com:443", Why: "no"}}
+	note := event.RefusedNote([]event.Block{want[0], {Access: "net", Target: "sk-proj-abcdefghijklmnop.example.com:443", Why: "no"}})
+	command := `{"command":"make","kind":"TerminalAction"}`
+	for name, tc := range map[string]struct {
+		tool, action, observation string
+		want                      []agentapi.Block
+	}{
+		"a command":       {"terminal", command, `{"content":[{"type":"text","text":"out"}],"metadata":{"exit_code":0,"suffix":"\n[The command completed with exit code 0.]\n` + note + `"},"kind":"TerminalObservation"}`, want},
+		"an output":       {"terminal", command, `{"content":[{"type":"text","text":"` + note + `"}],"metadata":{"exit_code":0,"suffix":""},"kind":"TerminalObservation"}`, nil},
+		"an edit":         {"file_editor", `{"command":"create","path":"/etc/hosts","kind":"FileEditorAction"}`, `{"content":[{"type":"text","text":"cannot be written"},{"type":"text","text":"\n` + note + `"}],"is_error":true,"kind":"FileEditorObservation"}`, want},
+		"a text with one": {"weather", `{"data":{},"kind":"MCPToolAction"}`, `{"content":[{"type":"text","text":"it said ` + note + `"}],"kind":"MCPToolObservation"}`, nil},
+	} {
+		all := calls(t, toolRun(t, tc.tool, tc.action, tc.observation))
+		if diff := cmp.Diff(tc.want, all[1].Refused); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -26,7 +27,8 @@ type observed struct {
 	IsError  bool            `json:"is_error"`
 	ExitCode *int            `json:"exit_code"`
 	Metadata struct {
-		ExitCode *int `json:"exit_code"`
+		ExitCode *int    `json:"exit_code"`
+		Suffix   *string `json:"suffix"`
 	} `json:"metadata"`
 	Path     string `json:"path"`
 	FilePath string `json:"file_path"`
@@ -97,6 +99,25 @@ func (res *callResult) observe(b *event.Observation) {
 	}
 }
 
+// refused is what the sandbox has refused meanwhile, as the engine notes it: behind the
+// output of a command, elsewhere in a text of its own. The output itself says nothing.
+func (o observed) refused() (list []agentapi.Block) {
+	var notes []string
+	if o.Metadata.Suffix != nil {
+		notes = strings.Split(*o.Metadata.Suffix, "\n")
+	} else {
+		for _, c := range o.Content {
+			notes = append(notes, strings.TrimPrefix(c.Text, "\n"))
+		}
+	}
+	for _, note := range notes {
+		for _, b := range event.Refused(note) {
+			list = append(list, bounded(b))
+		}
+	}
+	return list
+}
+
 // failureLine is the line of progress of a call that was not done.
 func (res *callResult) failureLine() string {
 	why := ""
@@ -123,6 +144,7 @@ func (res *callResult) call() *Call {
 		Seconds: res.seconds, ExitCode: res.exit, Path: shorten(cmp.Or(res.seen.Path, res.seen.FilePath), maxPath),
 	}
 	c.Output, c.OutputCut = output(res.text)
+	c.Refused = res.seen.refused()
 	if c.Kind == KindTasks {
 		c.Tasks = tasks(res.seen.Tasks)
 	}

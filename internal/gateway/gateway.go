@@ -164,6 +164,7 @@ type Call struct {
 	Added     int      `json:"added"`
 	Removed   int      `json:"removed"`
 	Tasks     []Task   `json:"tasks"`
+	Refused   []Block  `json:"sandbox_refused"` // without what opens it
 }
 
 // Task is one step of the agent's plan.

@@ -150,16 +150,22 @@ func pictures(n int) []string {
 
 // answering is an answer of an earlier time that is put together again.
 type answering struct {
-	answer  *transcript.Answer
-	before  bool // something was said on the way
-	text    bool // the last part is a text
-	failure *transcript.Failure
+	answer   *transcript.Answer
+	before   bool // something was said on the way
+	text     bool // the last part is a text
+	refusals int
+	failure  *transcript.Failure
 }
 
 func (a *answering) take(item gateway.Item) {
 	switch item.Kind {
 	case gateway.Did:
 		a.answer.Act(ActionOf(*item.Call))
+		for _, g := range item.Call.Refused {
+			a.refusals++ // their IDs are less than those of the chat's own
+			b := Block{Block: harmlessBlock(g)}
+			a.answer.Refuse(transcript.Refusal{ID: -a.refusals, What: b.What(), State: b.Why})
+		}
 		a.text = false
 		return
 	case gateway.Broke:

@@ -44,6 +44,16 @@ func (a *Answer) Restate(r Refusal) bool {
 	return false
 }
 
+// Refusals are those of the whole answer.
+func (a *Answer) Refusals() (all []Refusal) {
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			all = append(all, s.refused...)
+		}
+	}
+	return all
+}
+
 // atWork is the latest action that goes on, or else the latest action.
 func (a *Answer) atWork() (p *part, s *step) {
 	for i := len(a.parts) - 1; i >= 0; i-- {

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +17,6 @@ const (
 	// maxBlocks is how many refusals of a run are told; the others are refused all
 	// the same.
 	maxBlocks = 64
-	// maxNoted is how many of them an observation lists.
-	maxNoted = 10
 	// maxTarget bounds a target in an observation, in characters.
 	maxTarget = 300
 )
@@ -151,26 +148,13 @@ func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return noted, nil
 }
 
-// refusedText says what was refused, for the model.
+// refusedText says what was refused, for the model. Later it says it to people, too.
 func refusedText(list []event.Block) string {
-	var b strings.Builder
-	b.WriteString("[sandbox] refused: ")
-	for i, block := range list {
-		if i == maxNoted {
-			fmt.Fprintf(&b, "; and %d more", len(list)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		verb := block.Access
-		if block.Access == string(sandbox.Network) || block.Access == string(sandbox.Socket) {
-			verb = "connect"
-		}
-		fmt.Fprintf(&b, "%s %s (%s)", verb, inLine(block.Target), inLine(block.Why))
+	lines := make([]event.Block, len(list))
+	for i, b := range list {
+		lines[i] = event.Block{Access: b.Access, Target: inLine(b.Target), Why: inLine(b.Why)}
 	}
-	b.WriteString(". Continue without it, or tell the user what is needed and why.")
-	return b.String()
+	return event.RefusedNote(lines)
 }
 
 // inLine is text in one line, of bounded length.
