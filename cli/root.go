@@ -45,9 +45,10 @@ func newRoot(a *kit.App) *cobra.Command {
 		Short: "Serve OpenHands agents to OpenAI clients",
 		Long: `ohgw turns OpenHands agents into a model that any OpenAI client can call.
 
-On a terminal, "ohgw" alone sets up an LLM and opens a chat; once that is done,
-it says what to do next. "ohgw serve" is for other clients: set the base URL, the
-key and a model ID that it prints in your client.`,
+On a terminal, "ohgw" alone opens a chat, and sets up an LLM before it where
+there is none. In a pipe, and where something is missing, it says what is there
+and what to do next. "ohgw serve" is for other clients: set the base URL, the key
+and a model ID that it prints in your client.`,
 		Example: kit.Examples(
 			"ohgw",
 			"ohgw chat",
@@ -58,7 +59,7 @@ key and a model ID that it prints in your client.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              kit.UnknownCommand,
-		RunE:              overview.New(a, func(ctx context.Context) error { return chat.First(ctx, a) }),
+		RunE:              overview.New(a, func(ctx context.Context, guided bool) error { return chat.Alone(ctx, a, guided) }),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return checkGlobals(a) },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true

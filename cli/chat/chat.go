@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ type options struct {
 
 	events   *events // for --json
 	wasSetUp bool    // questions were asked already
+	alone    bool    // nobody has typed "chat"
 }
 
 // New makes the command "chat".
@@ -317,7 +319,11 @@ func (c *session) newClient(cfg gateway.Config) *gateway.Client {
 // notice says what somebody at a terminal should know about the gateway; empty
 // if nothing.
 func (c *session) notice(ctx context.Context) string {
-	return strings.TrimSpace(c.about(ctx) + "\n" + c.elsewhere)
+	lines := []string{c.about(ctx), c.elsewhere}
+	if c.alone {
+		lines = append(lines, otherCommands)
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 
 // about says which gateway it is, if that is not one that runs.

@@ -9,11 +9,18 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 )
 
-// First sets up an LLM with questions, and opens a chat with it.
-func First(ctx context.Context, a *kit.App) error {
+// otherCommands leads on from a chat that the name of the program alone has opened.
+const otherCommands = "More than this chat: ohgw serve (for other clients), ohgw connect (their settings), ohgw doctor, ohgw help."
+
+// Alone is the chat of the command line that is the name of the program alone. Guided,
+// questions set up an LLM first.
+func Alone(ctx context.Context, a *kit.App, guided bool) error {
 	_, o := newCommand(a)
-	if err := setUp(ctx, o); err != nil {
-		return err
+	o.alone = true
+	if guided {
+		if err := setUp(ctx, o); err != nil {
+			return err
+		}
 	}
 	return run(ctx, o)
 }

@@ -89,8 +89,14 @@ func Run(ctx context.Context, o *Options) (Outcome, error) {
 	} else if err := g.fill(ctx); err != nil {
 		return Outcome{}, err
 	}
-	if g.agents || g.demo {
-		return Outcome{Demo: g.demo}, nil
+	if g.agents {
+		if err := firstrun.ChooseServer(g.Setup(), g.found.AgentServer); err != nil {
+			g.Note("warning: your choice was not stored, so you will be asked again: %v", err)
+		}
+		return Outcome{}, nil
+	}
+	if g.demo {
+		return Outcome{Demo: true}, nil
 	}
 	return g.save(ctx)
 }

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/cli/clitest"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -70,6 +72,32 @@ func TestWhatWasTypedIsKeptWhenAStepFails(t *testing.T) {
 	p.wantShown(t, "This does not work yet: 401", "This does not work yet: 404", "What now [3]: ")
 	if n := strings.Count(p.shown.String(), "Base URL: "); n != 1 {
 		t.Errorf("the base URL was asked for %d times\n%s", n, p.shown)
+	}
+}
+
+// An agent-server has profiles of its own: none is stored, but the choice is.
+func TestTheChoiceOfAnAgentServerIsKept(t *testing.T) {
+	t.Parallel()
+	server := fakeserver.New(t, fakeserver.Options{})
+	p := newPerson(t, "agent-server")
+	getenv := p.Getenv
+	p.Getenv = func(name string) string {
+		if name == "OHGW_BACKEND" {
+			return ""
+		}
+		return getenv(name)
+	}
+	p.Usual = func(string) string { return strings.TrimPrefix(server.URL, "http://") }
+	out, err := Run(t.Context(), &Options{App: p.App.App, Chat: true})
+	if err != nil || out.Name != "" {
+		t.Fatalf("Run = %+v, %v\n%s", out, err, p.shown)
+	}
+	dirs, err := p.Setup().Dirs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !firstrun.ChoseServer(dirs, server.URL) || firstrun.ChoseServer(dirs, server.URL+"0") {
+		t.Error("the choice was not stored")
 	}
 }
 

@@ -1,5 +1,6 @@
-// Package overview is what "ohgw" alone does: it says what is there and what to do
-// next.
+// Package overview is what "ohgw" alone does: on a terminal it opens the chat, after
+// the questions that set up an LLM where there is none; elsewhere, and where
+// something is missing, it says what is there and what to do next.
 package overview
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/setup/inspect"
 )
 
@@ -28,20 +30,23 @@ const glance = 300 * time.Millisecond
 type options struct {
 	*kit.App
 
-	first func(context.Context) error // sets up an LLM with questions, and opens a chat
+	open Opener
 }
 
-// New is what "ohgw" alone does. On a terminal of a machine where nothing is set
-// up, it calls first.
-func New(a *kit.App, first func(context.Context) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &options{a, first}) }
+// Opener opens the chat, after the questions that set up an LLM if guided.
+type Opener func(ctx context.Context, guided bool) error
+
+// New is what "ohgw" alone does. On a terminal, it calls open if a chat is possible
+// or nothing is set up yet.
+func New(a *kit.App, open Opener) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &options{a, open}) }
 }
 
 // run answers "ohgw" alone: what is there, and what to do from here.
 func run(ctx context.Context, o *options) error {
 	s := lookAround(ctx, o.App)
-	if o.first != nil && o.CanAsk() && o.Stdout.TTY() && s.isEmpty() {
-		return o.first(ctx)
+	if ready := s.isReady(); o.open != nil && o.CanAsk() && o.Stdout.TTY() && (ready || s.isEmpty()) {
+		return o.open(ctx, !ready)
 	}
 	s.Next = s.steps()
 	if o.JSON {
@@ -77,6 +82,8 @@ func lookAround(ctx context.Context, a *kit.App) *situation {
 	look, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
 	s.AgentServer = agents.Find(look, a.Setup(), settings)
+	s.elsewhere = settings.Backend == "cloud" ||
+		s.AgentServer != "" && (settings.Backend == "agent-server" || settings.AgentServer.URL != "" || firstrun.ChoseServer(dirs, s.AgentServer))
 	active, count, err := activeProfile(ctx, a, settings)
 	if err != nil {
 		s.Problem = setup.Clean(err.Error())

@@ -17,7 +17,8 @@ type situation struct {
 	Problem     string     `json:"problem"` // why nothing can be told
 	Next        []nextStep `json:"next"`
 
-	only string // the one profile, where none is active
+	only      string // the one profile, where none is active
+	elsewhere bool   // the user has chosen agents that have profiles of their own
 }
 
 // nextStep is a command that makes sense now.
@@ -28,6 +29,12 @@ type nextStep struct {
 
 // isEmpty reports whether nothing is set up yet.
 func (s *situation) isEmpty() bool { return s.Problem == "" && s.Daemon == "" && s.Profiles == 0 }
+
+// isReady reports whether a chat has a model: of the active profile or the only one,
+// which has its key, or of agents elsewhere that the user has chosen.
+func (s *situation) isReady() bool {
+	return s.Problem == "" && (s.Active+s.only != "" && s.HasKey || s.Profiles == 0 && s.elsewhere)
+}
 
 // lines say what is there.
 func (s *situation) lines() []string {

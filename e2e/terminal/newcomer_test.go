@@ -66,7 +66,7 @@ func TestOneCommandLeadsToAnAnswerOfALocalModel(t *testing.T) {
 	s.press("C-d")
 	s.sees("Continue later with:")
 	s.asks("clear; ohgw")
-	s.sees("The active profile is ollama")
+	s.sees("More than this chat: ohgw serve", "ready")
 }
 
 // Nothing is there at all: a server is named, its key typed, and both are kept.
@@ -117,8 +117,8 @@ func (s *screen) inTheChat() {
 	s.sees("ready")
 }
 
-// An agent-server is offered, and nothing is stored for it.
-func TestOneCommandOffersAnAgentServer(t *testing.T) {
+// An agent-server that was named needs no questions, and nothing is stored for it.
+func TestOneCommandUsesAnAgentServer(t *testing.T) {
 	t.Parallel()
 	p := newNewcomer(t)
 	server := fakeserver.New(t, fakeserver.Options{Model: func(_ context.Context, _ fakeserver.Prompt, say func(string)) (fakeserver.Reply, error) {
@@ -128,8 +128,6 @@ func TestOneCommandOffersAnAgentServer(t *testing.T) {
 	server.SaveProfile("claude", fakeserver.Profile{Model: "anthropic/claude"})
 	server.Activate("claude")
 	s, _ := p.opens("ohgw", "OHGW_BACKEND=auto", "OHGW_AGENT_SERVER_URL="+server.URL, "OLLAMA_HOST=127.0.0.1:1")
-	s.sees("agent-server  OpenHands at " + server.URL)
-	s.asks("agent-server")
 	s.inTheChat()
 	s.asks("Please look around.")
 	s.sees("First token of the agent.")
