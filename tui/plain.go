@@ -60,8 +60,8 @@ func runPlain(ctx context.Context, cfg Config) error {
 	for p.end == nil {
 		p.step()
 	}
-	if cfg.Hints.Resume != nil && p.chat.Convo.Turns > 0 {
-		p.print("Continue later with: " + cfg.Hints.Resume(p.chat.Convo.ID))
+	for _, line := range cfg.Hints.Leave(p.chat.Convo) {
+		p.print(line)
 	}
 	if errors.Is(p.end, errLeave) {
 		return nil

@@ -80,6 +80,12 @@ var scenes = []struct {
 	{name: "demo", change: func(cfg *Config) {
 		cfg.Place = Place{Title: "in this process", Demo: true, Notice: "No daemon was running: one works in this process on a free port, until you leave."}
 	}, play: func(*chat) {}},
+	{name: "declined", script: script{answer: says(gateway.Started{}, gateway.Text("I see no files here."), finished())}, change: func(cfg *Config) {
+		cfg.Place.Notice = "The agent does not work in ~/src/greeter, but in a new, empty directory below ~/.local/state/ohgw/workspaces.\nTo let it work in ~/src/greeter: ohgw chat --workspace ."
+		cfg.Locate = func(string) Where {
+			return Where{Away: []string{"a new directory, not ~/src/greeter (to work there: ohgw chat --workspace .)", "not in greeter: ohgw chat --workspace .", "not in greeter: --workspace .", "not in greeter"}}
+		}
+	}, play: func(c *chat) { c.ask("Which files are here?") }},
 	{name: "models", play: func(c *chat) { c.press("ctrl+p", "op") }},
 	{name: "conversations", play: func(c *chat) { c.press("ctrl+r", "down") }},
 	{name: "commands", play: func(c *chat) { c.press("/s") }},

@@ -147,11 +147,16 @@ func (s *status) spent(width int) string {
 	return strings.Join(parts, " · ")
 }
 
-// directory is where the conversation works, the whole path first.
+// directory is where the conversation works, the whole path first; or that this is not
+// where the chat was opened.
 func (s *status) directory() []string {
 	w := s.chat.Where
 	if w.Dir == "" {
-		return nil
+		var away []string
+		for _, text := range w.Away {
+			away = append(away, safe.Line(text))
+		}
+		return away
 	}
 	short := w
 	short.Dir = path.Base(filepath.ToSlash(w.Dir))

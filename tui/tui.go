@@ -19,6 +19,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/keyboard"
+	"github.com/ohgw/ohgw/tui/safe"
 )
 
 // The wheel of a mouse that nobody captures becomes arrow keys in most
@@ -73,8 +74,8 @@ func runScreen(ctx context.Context, cfg Config) error {
 	default:
 		return fmt.Errorf("show the chat: %w", err)
 	}
-	if cfg.Hints.Resume != nil && m.chat.Convo.Turns > 0 {
-		_, _ = fmt.Fprintf(cfg.Out, "Continue later with: %s\n", cfg.Hints.Resume(m.chat.Convo.ID))
+	for _, line := range cfg.Hints.Leave(m.chat.Convo) {
+		_, _ = fmt.Fprintln(cfg.Out, safe.Text(line))
 	}
 	return nil
 }

@@ -278,6 +278,8 @@ type session struct {
 	local     tui.Local // nil: the agent's files cannot be reached from here
 	resumes   string    // the directory of the conversation that is continued; "" if not known
 	elsewhere string    // why that is not the current directory, for people
+	away      tui.Where // the same in a few words, where ohgw makes the directory
+	declined  string    // the current directory, if the person said no to it
 }
 
 // connect finds the gateway: the one that was named, or that runs, or one of

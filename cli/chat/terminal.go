@@ -59,6 +59,7 @@ func (c *session) hints() tui.Hints {
 		Locked:      []string{"ohgw tokens create NAME", "export OHGW_API_KEY=…"},
 		NoModels:    []string{"ohgw profiles add NAME", "ohgw chat --demo"},
 		Resume:      func(conversation string) string { return c.command() + " --conversation " + conversation },
+		Left:        c.left,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const noWorkspace = "none"
 type choice struct {
 	roots  []string // directories, with all below them; "any": every one
 	reason string   // why there are none
+	always string   // where all agents work that have no directory of their own; "": each in a new one
 }
 
 // chooseWorkspace decides in which directory new conversations of this chat
@@ -51,13 +53,14 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 	if err != nil {
 		return err
 	}
-	if can := c.choices(ctx, s); !can.allow(dir) {
+	can := c.choices(ctx, s)
+	if !can.allow(dir) {
 		if c.CanAsk() || store.has(dir) { // else nobody expects it
 			c.elsewhere = can.refusal(dir)
 		}
 		return nil
 	}
-	return c.askOnce(ctx, store, dir)
+	return c.askOnce(ctx, store, dir, can.always)
 }
 
 // resume leaves the conversation of the command line where it works. Those that
@@ -139,7 +142,7 @@ func (c *session) choices(ctx context.Context, s *config.Settings) choice {
 		if err != nil {
 			dir = s.Workspace
 		}
-		return choice{roots: []string{dir}}
+		return choice{roots: []string{dir}, always: dir}
 	}
 	if !c.asker.Local() {
 		return choice{reason: "The daemon at " + c.client.URL() + " may run on another machine; --workspace DIR names a directory there."}
@@ -148,7 +151,7 @@ func (c *session) choices(ctx context.Context, s *config.Settings) choice {
 	if h.Workspace == nil {
 		return choice{reason: "The daemon at " + c.client.URL() + " does not let this chat choose a directory."}
 	}
-	return choice{roots: h.Workspace.Choose, reason: h.Workspace.Reason}
+	return choice{roots: h.Workspace.Choose, reason: h.Workspace.Reason, always: h.Workspace.Directory}
 }
 
 func (c choice) allow(dir string) bool {
@@ -163,8 +166,9 @@ func (c choice) refusal(dir string) string {
 	return fmt.Sprintf("This ohgw works in %s only, and not in %s.", setup.Clean(c.roots[0]), setup.Clean(dir))
 }
 
-// askOnce takes dir if the person has agreed to it, now or before.
-func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error {
+// askOnce takes dir if the person has agreed to it, now or before. always is where the
+// agent works otherwise; empty: in a new directory.
+func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string) error {
 	if store.has(dir) {
 		c.directory = dir
 		return nil
@@ -180,12 +184,12 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		if broad != "" {
 			c.Note("%s", broad)
 		}
-		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "This directory is not used: the agent works in a new, empty one.")
+		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "You have not agreed to this directory.")
 		if err != nil {
 			return err
 		}
 		if !ok {
-			c.elsewhere = "The agent works in a new, empty directory. To use another one: ohgw chat --workspace DIR"
+			c.decline(dir, always, broad != "")
 			return nil
 		}
 	}
@@ -197,6 +201,62 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
 	return nil
+}
+
+// decline says where the agent works after a no to dir, and how to say yes. The chat
+// shows it as long as that is so: an Enter is easily a no that nobody meant.
+func (c *session) decline(dir, always string, broad bool) {
+	name, own := c.tilde(dir), "ohgw's state directory"
+	if dirs, err := c.Setup().Dirs(); err == nil {
+		own = c.tilde(dirs.Workspaces())
+	}
+	yes := c.command() + " --workspace ."
+	switch {
+	case always != "":
+		c.elsewhere = fmt.Sprintf("The agent works in %s all the same: it is the workspace of this ohgw. "+
+			"ohgw config show, or the command that started the daemon, says where that is set.", c.tilde(always))
+		c.away = tui.Where{Dir: c.tilde(always), Branch: workdir.Branch(always)}
+		return
+	case broad:
+		c.elsewhere = fmt.Sprintf("The agent does not work in %s, but in a new, empty directory below %s.\n"+
+			"To let it work with your files, run ohgw chat in a project directory.", name, own)
+		c.away.Away = []string{"a new directory, not " + name, "not in " + name}
+	default:
+		c.elsewhere = fmt.Sprintf("The agent does not work in %s, but in a new, empty directory below %s.\n"+
+			"To let it work in %s: %s", name, own, name, yes)
+		base := filepath.Base(dir)
+		c.away.Away = []string{"a new directory, not " + name + " (to work there: " + yes + ")", "not in " + base + ": " + yes, "not in " + base + ": --workspace .", "not in " + base}
+	}
+	c.declined = dir
+}
+
+// left tells, at the end of a chat, of the files that an agent has made in dir, where
+// the person may look for them in the directory that was declined.
+func (c *session) left(dir string) string {
+	dirs, err := c.Setup().Dirs()
+	if err != nil || c.declined == "" || dir == "" {
+		return ""
+	}
+	own, err := workdir.Resolve(dirs.Workspaces())
+	if err != nil || !workdir.Within(own, dir) {
+		return ""
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The agent's files are in %s, not in %s; they are removed with the conversation.", dir, c.tilde(c.declined))
+}
+
+// tilde is a path for people: below the home directory it begins with ~.
+func (c *session) tilde(dir string) string {
+	dirs, err := c.Setup().Dirs()
+	if err != nil {
+		return dir
+	}
+	if home, err := workdir.Resolve(dirs.Home); err == nil && workdir.Within(home, dir) {
+		return filepath.Join("~", strings.TrimPrefix(dir, home))
+	}
+	return dir
 }
 
 // unasked decides on dir where nobody is asked: a sandbox lets the agent read it. A
@@ -270,13 +330,9 @@ func (c *session) locate(dir string) tui.Where {
 		return tui.Where{Dir: dir}
 	}
 	if own, err := workdir.Resolve(dirs.State); dir == "" || err == nil && workdir.Within(own, dir) {
-		return tui.Where{} // a directory that ohgw made
+		return c.away // a directory that ohgw made
 	}
-	w := tui.Where{Dir: dir, Branch: workdir.Branch(dir)}
-	if home, err := workdir.Resolve(dirs.Home); err == nil && workdir.Within(home, dir) {
-		w.Dir = filepath.Join("~", strings.TrimPrefix(dir, home))
-	}
-	return w
+	return tui.Where{Dir: c.tilde(dir), Branch: workdir.Branch(dir)}
 }
 
 // broad is a warning about a directory that holds much more than a project;

@@ -65,13 +65,14 @@ func TestAChatThatMayNotWorkHereSaysWhere(t *testing.T) {
 	s := p.open(usual, "exec ohgw chat")
 	s.sees("WARNING: this is your home directory", "[y/N]")
 	s.asks("n")
-	s.sees("● ready", "a new, empty directory")
+	s.sees("● ready", "a new, empty directory", "a new directory, not ~")
 	s.asks("make a file")
-	s.sees("It is there.", "● ready")
+	s.sees("It is there.", "● ready", "not in ")
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+	s.sees("The agent's files are in", "removed with the conversation")
 	if _, err := os.Stat(filepath.Join(p.home, "made.txt")); err == nil {
 		t.Error("the agent worked in the home directory")
 	}

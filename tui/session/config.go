@@ -51,6 +51,9 @@ type Place struct {
 type Where struct {
 	Dir    string // "~/src/ohgw"; empty: not known
 	Branch string // that git has checked out there; empty: none
+	// Away is said where Dir is empty: that the agent does not work where the chat was
+	// opened, and how it would. The longest comes first; the first that has room is shown.
+	Away []string
 }
 
 // String is the directory with its branch, in one line.
@@ -91,6 +94,26 @@ type Hints struct {
 	// Resume is the command that goes on with a conversation later. It is
 	// printed when the chat ends; nil prints nothing.
 	Resume func(conversation string) string
+	// Left is a sentence about the directory of the conversation, absolute, which is
+	// printed when the chat ends; empty prints nothing. It may read files.
+	Left func(dir string) string
+}
+
+// Leave are the lines that are printed when a chat ends that has c.
+func (h Hints) Leave(c Conversation) []string {
+	var lines []string
+	if c.Turns == 0 {
+		return lines
+	}
+	if h.Resume != nil {
+		lines = append(lines, "Continue later with: "+h.Resume(c.ID))
+	}
+	if h.Left != nil {
+		if text := h.Left(c.Workspace); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
 }
 
 // Start is how a chat begins.
