@@ -110,22 +110,27 @@ func TestScreensLookAsReviewed(t *testing.T) {
 					c.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 					scene.play(c)
 					c.fits()
-					got := c.screen()
-					golden := filepath.Join("testdata", name+".golden")
-					if *update {
-						if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-							t.Fatal(err)
-						}
-					}
-					want, err := os.ReadFile(golden)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if diff := cmp.Diff(string(want), got); diff != "" {
-						t.Errorf("(-want +got):\n%s", diff)
-					}
+					isGolden(t, name+".golden", c.screen())
 				})
 			})
 		}
+	}
+}
+
+// isGolden checks a text against what was reviewed.
+func isGolden(t *testing.T, name, got string) {
+	t.Helper()
+	golden := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", golden, diff)
 	}
 }

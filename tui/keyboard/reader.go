@@ -40,6 +40,7 @@ type Reader struct {
 	heldAt  time.Time // when its last byte came
 	told    bool      // its Esc was sent as a key
 	escAt   time.Time // when an Esc was sent as a key
+	reports []span    // where out has what is neither text nor key, of the last chunk
 	pasting bool      // between brackets
 	burst   []byte    // a paste without brackets
 	timer   *time.Timer
@@ -47,6 +48,9 @@ type Reader struct {
 	closed  bool
 	wait    sync.WaitGroup // for timers
 }
+
+// span is a part of the bytes that go out.
+type span struct{ begin, end int }
 
 // NewReader returns what a program should read in the place of in.
 func NewReader(in io.Reader, now func() time.Time) *Reader { return &Reader{in: in, now: now} }
@@ -132,27 +136,47 @@ func (r *Reader) take(chunk []byte) {
 	}
 	defer r.arm()
 	r.stop()
-	if r.bursts(chunk) {
-		r.burst = append(r.burst, chunk...)
-		return
+	inside, begin := r.pasting, len(r.out)
+	r.reports = r.reports[:0]
+	if !inside { // The end of a paste may be as late as it likes.
+		r.resume(chunk)
 	}
-	r.unburst()
-	r.resume(chunk)
 	for _, b := range chunk {
 		r.step(b)
 	}
 	r.heldAt = r.now()
+	text, reports := r.parts(begin)
+	if inside || !r.bursts(text, len(chunk) >= fullRead) {
+		r.unburst()
+		return
+	}
+	r.burst = append(r.burst, text...)
+	r.out = append(r.out[:begin], reports...)
 }
 
-// bursts reports whether a chunk is a paste without brackets, or goes on with one.
-func (r *Reader) bursts(chunk []byte) bool {
-	if r.pasting || len(r.held) > 0 || bytes.ContainsFunc(chunk, isKey) {
+// parts are what a chunk brought from begin on: what was written, and what the
+// terminal reports between it.
+func (r *Reader) parts(begin int) (text, reports []byte) {
+	for _, at := range r.reports {
+		text = append(text, r.out[begin:at.begin]...)
+		reports = append(reports, r.out[at.begin:at.end]...)
+		begin = at.end
+	}
+	return append(text, r.out[begin:]...), reports
+}
+
+// bursts reports whether a text is a paste without brackets, or goes on with one.
+// follows is whether it has more than one read brings.
+func (r *Reader) bursts(text []byte, follows bool) bool {
+	switch {
+	case bytes.ContainsFunc(text, isKey):
 		return false
-	}
-	if len(r.burst) > 0 || len(chunk) >= fullRead {
+	case len(r.burst) > 0:
 		return true
+	case follows:
+		return len(text) > 0
 	}
-	first := bytes.TrimLeft(chunk, "\r\n")
+	first := bytes.TrimLeft(text, "\r\n")
 	end := bytes.IndexAny(first, "\r\n")
 	return end > 0 && len(bytes.TrimSpace(first[end:])) > 0
 }
@@ -231,7 +255,11 @@ func (r *Reader) step(b byte) {
 		r.held = append(held, b)
 	case complete:
 		r.held, r.told = nil, false
+		begin := len(r.out)
 		r.out = append(append(r.out, held...), b)
+		if isReport(r.out[begin:]) {
+			r.reports = append(r.reports, span{begin, len(r.out)})
+		}
 		r.pasting = bytes.Equal(append(held, b), pasteBegins)
 	case typed:
 		if r.told {
@@ -250,16 +278,33 @@ func (r *Reader) step(b byte) {
 	}
 }
 
-// pasted takes in a byte of a paste between brackets. Its end may be torn, too.
+// pasted takes in a byte of a paste between brackets. Its end may be torn, and so may
+// an answer in the middle of it: Bubble Tea leaves that out if it is whole.
 func (r *Reader) pasted(b byte) {
 	held := append(r.held, b)
 	switch {
 	case bytes.Equal(held, pasteEnds):
 		r.out, r.held, r.pasting = append(r.out, held...), nil, false
-	case bytes.HasPrefix(pasteEnds, held):
+		return
+	case len(held) == 1 && b == esc, bytes.HasPrefix(pasteEnds, held):
 		r.held = held
+		return
+	}
+	before := held[:len(held)-1]
+	goes := torn
+	if len(before) > 0 && mayAnswer(held[1:]) {
+		goes = next(before, b)
+	}
+	switch {
+	case goes == goesOn:
+		r.held = held
+	case goes == complete:
+		r.out, r.held = append(r.out, held...), nil
+	case len(before) > 1 && before[len(before)-1] == esc: // of the end, perhaps
+		r.out, r.held = append(r.out, before[:len(before)-1]...), []byte{esc}
+		r.pasted(b)
 	case b == esc:
-		r.out, r.held = append(r.out, r.held...), []byte{esc}
+		r.out, r.held = append(r.out, before...), []byte{esc}
 	default:
 		r.out, r.held = append(r.out, held...), nil
 	}

@@ -23,6 +23,17 @@ type piece struct {
 // read gives what comes out of a reader: bytes as they are, messages in brackets.
 func read(t *testing.T, pieces ...piece) string {
 	t.Helper()
+	return readTo(t, "", pieces)
+}
+
+// reads is the same with a mark behind each read that brings something.
+func reads(t *testing.T, pieces ...piece) string {
+	t.Helper()
+	return readTo(t, "|", pieces)
+}
+
+func readTo(t *testing.T, mark string, pieces []piece) string {
+	t.Helper()
 	var mu sync.Mutex // Messages come from timers, too.
 	var out strings.Builder
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +63,9 @@ func read(t *testing.T, pieces ...piece) string {
 		for {
 			n, err := r.Read(b)
 			mu.Lock()
-			out.Write(b[:n])
+			if out.Write(b[:n]); n > 0 {
+				out.WriteString(mark)
+			}
 			mu.Unlock()
 			if err != nil {
 				break
@@ -187,7 +200,12 @@ func TestLinesThatComeAtOnceAreAPaste(t *testing.T) {
 		"then Enter":               {[]piece{{late, "one\rtwo"}, {time.Second, "\r"}}, `<paste "one\rtwo">` + "\r"},
 		"then an arrow at once":    {[]piece{{late, "one\rtwo"}, {time.Millisecond, "\x1b[A"}}, `<paste "one\rtwo">` + "\x1b[A"},
 		"more than a read":         {[]piece{{late, long}}, fmt.Sprintf("<paste %q>", long)},
-		"lines of fingers":         {[]piece{{late, "one\r"}, {time.Second, "two\r"}}, "one\rtwo\r"},
+		"then Esc":                 {[]piece{{late, "one\rtwo\x1b"}}, `<paste "one\rtwo"><esc>`},
+		"then half an answer":      {[]piece{{late, "one\rtwo\x1b]11;rg"}, {late, "x"}}, `<paste "one\rtwo">x`},
+		"in many pieces of both": {[]piece{
+			{late, "one\rtwo\r" + colour[:5]}, {time.Second, colour[5:]}, {40 * time.Millisecond, "three\r"}, {40 * time.Millisecond, colour}, {40 * time.Millisecond, "four\r"},
+		}, colour + colour + `<paste "one\rtwo\rthree\rfour\r">`},
+		"lines of fingers": {[]piece{{late, "one\r"}, {time.Second, "two\r"}}, "one\rtwo\r"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,5 +213,68 @@ func TestLinesThatComeAtOnceAreAPaste(t *testing.T) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// A terminal answers while a text is pasted, or in the same read: the lines are still
+// a paste, and the answer is not in it.
+func TestAnAnswerInAPasteBreaksNothing(t *testing.T) {
+	t.Parallel()
+	for name, report := range map[string]string{
+		"a colour": colour, "twice": colour + colour, "attributes": "\x1b[?62;22c", "a version": "\x1bP>|tmux 3.4\x1b\\",
+		"a focus": "\x1b[I", "a click": "\x1b[<0;3;4m",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, begin := range []time.Duration{time.Second, late} {
+				want := report + `<paste "one\r!two\rthree\r">`
+				for what, pieces := range map[string][]piece{
+					"between reads": {{begin, "one\r!tw"}, {10 * time.Millisecond, report}, {10 * time.Millisecond, "o\rthree\r"}},
+					"in one read":   {{begin, "one\r!tw" + report + "o\rthree\r"}},
+					"before":        {{begin, report + "one\r!two\rthree\r"}},
+					"behind":        {{begin, "one\r!two\rthree\r" + report}},
+					"first line":    {{begin, "on" + report + "e\r!two\r"}, {10 * time.Millisecond, "three\r"}},
+				} {
+					if got := read(t, pieces...); got != want {
+						t.Errorf("%s: %q, want %q", what, got, want)
+					}
+				}
+				for cut := 1; cut < len(report); cut++ {
+					for _, pause := range []time.Duration{10 * time.Millisecond, 120 * time.Millisecond, 400 * time.Millisecond} {
+						got := read(t, piece{begin, "one\r!tw" + report[:cut]}, piece{pause, report[cut:] + "o\rthree\r"})
+						if got != want {
+							t.Errorf("torn at %d by %v: %q, want %q", cut, pause, got, want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestATornAnswerInBracketsComesAsAWhole(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{colour, "\x1b]10;rgb:ffff/ffff/ffff\a", "\x1b[?62;22c", "\x1bP>|tmux 3.4\x1b\\"} {
+		for cut := 1; cut < len(answer); cut++ {
+			for _, pause := range []time.Duration{10 * time.Millisecond, 10 * time.Second} {
+				if got, want := reads(t, piece{late, "\x1b[200~a\r" + answer[:cut]}, piece{pause, answer[cut:] + "b\x1b[201~c"}), "\x1b[200~a\r|"+answer+"b\x1b[201~c|"; got != want {
+					t.Errorf("torn at %d by %v: %q, want %q", cut, pause, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAPasteInBracketsEndsWhateverIsInIt(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a", "\x1b", "\x1b\x1b", "\x1b]11;", "\x1b]11;rgb:1\x1b", "\x1b]11;x", "\x1b[?", "\x1bP>|x", "\x1b_", "\x1b]", "\x1b[20", "\x1b]52;c;" + strings.Repeat("A", 3000)} {
+		whole := "\x1b[200~" + text + "\x1b[201~b"
+		for cut := max(6, len(whole)-20); cut < len(whole); cut++ {
+			for _, pause := range []time.Duration{10 * time.Millisecond, 10 * time.Second} {
+				if got := read(t, piece{late, whole[:cut]}, piece{pause, whole[cut:]}); got != whole {
+					t.Errorf("torn at %d by %v: %q, want %q", cut, pause, got, whole)
+				}
+			}
+		}
 	}
 }

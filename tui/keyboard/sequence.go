@@ -138,3 +138,25 @@ func isRest(text []byte) bool {
 	}
 	return false
 }
+
+// mayAnswer reports whether a text is the rest of an answer, or the beginning of that.
+func mayAnswer(text []byte) bool {
+	for _, a := range answers {
+		if n := min(len(a), len(text)); string(text[:n]) == a[:n] {
+			return true
+		}
+	}
+	return false
+}
+
+// isReport reports whether a whole sequence comes from the terminal itself or from a
+// mouse: an answer, the focus, a click. No key of a keyboard sends it.
+func isReport(sequence []byte) bool {
+	switch body := sequence[2:]; {
+	case len(body) == 0: // Alt and a key
+		return false
+	case sequence[1] == '[':
+		return bytes.IndexByte([]byte("?>=<"), body[0]) >= 0 || string(body) == "I" || string(body) == "O"
+	}
+	return bytes.IndexByte([]byte("]P_"), sequence[1]) >= 0
+}

@@ -12,6 +12,10 @@ func (r *Reader) arm() {
 	switch {
 	case r.closed || r.send == nil:
 		return
+	case len(r.burst) > 0 && len(r.held) > 1: // The line is slow: the paste may go on behind it.
+		wait = pieceTime
+	case len(r.burst) > 0 && len(r.held)+len(r.reports) > 0:
+		wait = answerTime
 	case len(r.burst) > 0:
 		wait = burstTime
 	case len(r.held) != 1 || r.pasting:
@@ -51,6 +55,7 @@ func (r *Reader) alone(turn int) (tea.Msg, func(tea.Msg)) {
 	r.timer = nil
 	if text := r.burst; len(text) > 0 {
 		r.burst = nil
+		r.arm() // for an Esc behind it
 		return tea.PasteMsg{Content: string(text)}, r.send
 	}
 	r.held, r.escAt = nil, r.now()
