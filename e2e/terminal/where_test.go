@@ -67,12 +67,12 @@ func TestAChatThatMayNotWorkHereSaysWhere(t *testing.T) {
 	s.asks("n")
 	s.sees("● ready", "a new, empty directory", "a new directory, not ~")
 	s.asks("make a file")
-	s.sees("It is there.", "● ready", "not in ")
+	s.sees("It is there.", "● ready", "a new directory, not ~")
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	s.sees("The agent's files are in", "removed with the conversation")
+	s.sees("The agent's files are in", "they are removed")
 	if _, err := os.Stat(filepath.Join(p.home, "made.txt")); err == nil {
 		t.Error("the agent worked in the home directory")
 	}
