@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/setup/running"
 	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -62,6 +63,7 @@ agent end with it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
 
 // run serves the editor until it closes stdin.
 func run(ctx context.Context, o *options) (err error) {
+	shortlived.Stay(100)
 	s, err := o.Settings(o.settings)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/running"
 	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -195,6 +196,7 @@ func (o *options) isOnce() bool {
 
 // run checks what was asked for and finds a gateway to ask.
 func run(ctx context.Context, o *options) (err error) {
+	shortlived.Stay(100)
 	if err := o.check(); err != nil {
 		return err
 	}

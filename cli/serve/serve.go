@@ -6,7 +6,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/service"
 	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
 
@@ -139,7 +139,7 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	}
 	defer func() { _ = ln.Close() }() // Serve closes it, too.
 	// Mostly idle streams: memory is worth more here than the collector's time.
-	debug.SetGCPercent(gcPercent)
+	shortlived.Stay(gcPercent)
 	log := o.Logger(logFormat(o, s))
 	key, err := serving.OpenAccess(ctx, o.Setup(), s, dirs.State, o.Stderr.TTY() && !o.JSON && !o.Quiet)
 	if err != nil {
