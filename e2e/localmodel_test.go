@@ -23,25 +23,24 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// localModel starts llama.cpp with a real model and a context of so many tokens, and
-// gives its URL. Without an installation the test is skipped, and fails in CI only where
-// OHGW_TEST_LOCAL_MODEL names the model that it is to have.
-func localModel(t *testing.T, ctx int) string {
+// localModel starts llama.cpp with one of its real models and a context of so many tokens, and
+// gives its URL. Without an installation the test is skipped, or fails in CI.
+func localModel(t *testing.T, model string, ctx int) string {
 	t.Helper()
 	root := os.Getenv("OHGW_LOCAL_MODEL_ROOT")
 	if root == "" {
 		root = "/var/lib/ohgw-local-model"
 	}
-	if _, err := os.Stat(filepath.Join(root, "smollm2.gguf")); err != nil {
-		message := fmt.Sprintf("there is no local model: run scripts/local-model install (%v)", err)
-		if os.Getenv("CI") == "true" && os.Getenv("OHGW_TEST_LOCAL_MODEL") == "smollm2" {
+	if _, err := os.Stat(filepath.Join(root, model+".gguf")); err != nil {
+		message := fmt.Sprintf("there is no local model: run scripts/local-model install %s (%v)", model, err)
+		if os.Getenv("CI") == "true" {
 			t.Fatal(message)
 		}
 		t.Skip(message)
 	}
 	address := processtest.FreeAddress(t)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "../scripts/local-model",
-		"start", "--port", address[strings.LastIndexByte(address, ':')+1:], "--ctx", fmt.Sprint(ctx))
+		"start", "--model", model, "--port", address[strings.LastIndexByte(address, ':')+1:], "--ctx", fmt.Sprint(ctx))
 	cmd.Env = append(os.Environ(), "OHGW_LOCAL_MODEL_ROOT="+root)
 	process, err := processtest.Start(cmd, filepath.Join(t.TempDir(), "llama.log"))
 	if err != nil {
@@ -61,6 +60,7 @@ type refusals struct {
 	mu      sync.Mutex
 	calls   int
 	refused []string
+	largest int // tokens of one call, prompt and answer, as the server counted them
 }
 
 func watchRefusals(t *testing.T, server string) *refusals {
@@ -79,6 +79,11 @@ func watchRefusals(t *testing.T, server string) *refusals {
 			if r.calls++; resp.StatusCode != http.StatusOK {
 				r.refused = append(r.refused, resp.Status)
 			}
+			resp.Body = &counted{ReadCloser: resp.Body, count: func(tokens int) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.largest = max(r.largest, tokens)
+			}}
 		}
 		return nil
 	}
@@ -92,7 +97,7 @@ func watchRefusals(t *testing.T, server string) *refusals {
 // answered, and no request exceeds the context. The system prompt leaves the history
 // about a thousand tokens, which these messages fill.
 func TestAConversationWithALocalModelGoesOn(t *testing.T) {
-	llama := watchRefusals(t, localModel(t, 4096))
+	llama := watchRefusals(t, localModel(t, "smollm2", 4096))
 	home := t.TempDir()
 	g := startLocal(t, home, llama.URL)
 	id := uuid.New()

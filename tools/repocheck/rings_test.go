@@ -39,7 +39,7 @@ func TestCIHasEveryKindOfEndToEndTest(t *testing.T) {
 			t.Errorf("e2e/ci.tsv:%d: %s has no end-to-end test %s", i+1, columns[0], name)
 		}
 	}
-	for _, kind := range []string{"agent-server", "SDK for Python", "SDK for Node", "terminal", "sandbox", "keyring", "security"} {
+	for _, kind := range []string{"agent-server", "SDK for Python", "SDK for Node", "terminal", "sandbox", "keyring", "security", "local model"} {
 		if !kinds[kind] {
 			t.Errorf("e2e/ci.tsv has no test of the kind %q", kind)
 		}
