@@ -5,10 +5,16 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
-//go:embed models.json
-var modelsFile []byte
+// scripts/verified-models writes both.
+var (
+	//go:embed models.json
+	modelsFile []byte
+	//go:embed models.txt
+	moreModels string
+)
 
 // VerifiedModels are the models that OpenHands has tried, by provider. A model that is
 // not among them works all the same.
@@ -25,8 +31,9 @@ func VerifiedModels() map[string][]string {
 // bare are the providers whose models need no prefix.
 var bare = []string{"anthropic", "openai"}
 
-// Models are the names of the verified models of a provider, as profiles have them, in
-// order; of all for "".
+// Models are the names of models of a provider, as profiles have them, in order: the
+// verified ones, and those that OpenHands lists beside them. For "" they are those of all
+// providers. A bare name is its provider's if OpenHands calls it verified.
 func Models(provider string) []string {
 	out := []string{}
 	for name, models := range VerifiedModels() {
@@ -37,6 +44,11 @@ func Models(provider string) []string {
 			if !slices.Contains(bare, name) {
 				model = name + "/" + model
 			}
+			out = append(out, model)
+		}
+	}
+	for model := range strings.Lines(moreModels) {
+		if model = strings.TrimSpace(model); provider == "" || strings.HasPrefix(model, provider+"/") {
 			out = append(out, model)
 		}
 	}
