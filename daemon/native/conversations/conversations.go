@@ -43,8 +43,8 @@ type Worktree struct {
 
 // AgentProfiles finds what agent profiles stand for.
 type AgentProfiles interface {
-	// AgentProfile is the profile with an id, a UUID with dashes. An unknown one, or one
-	// whose LLM profile is unknown, is agentapi.ErrProfileNotFound.
+	// AgentProfile is the profile with an id, a UUID with dashes. An unknown one is
+	// agentapi.ErrProfileNotFound.
 	AgentProfile(ctx context.Context, id string) (AgentProfile, error)
 }
 
@@ -58,6 +58,8 @@ type AgentProfile struct {
 	LLM string
 	// Secrets are the names of the secrets that the agent may have; nil: all.
 	Secrets *[]string
+	// Ignored are the members of the profile that have no effect.
+	Ignored []string
 }
 
 // Routes are those below /api/conversations.

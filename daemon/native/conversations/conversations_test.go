@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func (profiles) AgentProfile(_ context.Context, id string) (conversations.AgentP
 	if id != profileID {
 		return conversations.AgentProfile{}, agentapi.ErrProfileNotFound
 	}
-	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast", Secrets: &[]string{"TOKEN"}}, nil
+	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast", Secrets: &[]string{"TOKEN"}, Ignored: []string{"public_skills"}}, nil
 }
 
 // api is the routes over an engine in memory.
@@ -188,10 +189,12 @@ func TestTheStartByAnAgentProfile(t *testing.T) {
 		Launched struct {
 			ID       string `json:"agent_profile_id"`
 			Revision int
+			Secrets  []string `json:"secret_refs"`
+			Ignored  []string `json:"ignored_members"`
 		} `json:"launched_agent_profile"`
 	}
 	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{"agent_profile_id":"`+profileID+`","secrets":{"TOKEN":{"kind":"StaticSecret","value":"a"},"OTHER":{"kind":"StaticSecret","value":"b"}},`+workMember+`}`, &info)
-	if info.Launched.ID != profileID || info.Launched.Revision != 3 {
+	if info.Launched.ID != profileID || info.Launched.Revision != 3 || !slices.Equal(info.Launched.Secrets, []string{"TOKEN"}) || !slices.Equal(info.Launched.Ignored, []string{"public_skills"}) {
 		t.Errorf("launched by %+v", info.Launched)
 	}
 	c, err := a.engine.Get(info.ID)

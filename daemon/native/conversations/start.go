@@ -169,6 +169,10 @@ func guidance(made Worktree, source string) string {
 		"\nChange files and commit in the worktree only, on a new branch with a name for the task that begins at the default branch."
 }
 
+// ignoredMember is ohgw's own: the members of an agent profile that have no effect. It is
+// there only where some have none.
+const ignoredMember = "ignored_members"
+
 // launch takes the agent of an agent profile.
 func (s *server) launch(ctx context.Context, req *request) error {
 	unknown := wire.Refuse(http.StatusNotFound, "Agent profile with id '%s' not found", req.agentProfile)
@@ -190,7 +194,12 @@ func (s *server) launch(ctx context.Context, req *request) error {
 	if err := json.Unmarshal(req.Request, &kept); err != nil {
 		return err
 	}
-	kept["launched_agent_profile"] = encoded(map[string]any{"agent_profile_id": p.ID, "revision": p.Revision})
+	from := map[string]any{"agent_profile_id": p.ID, "revision": p.Revision, "secret_refs": p.Secrets, "llm_profile_ref": nil}
+	if len(p.Ignored) > 0 {
+		from[ignoredMember] = p.Ignored
+		s.Logger.WarnContext(ctx, "the embedded agent ignores members of the agent profile", "agent_profile", p.ID, "members", p.Ignored)
+	}
+	kept["launched_agent_profile"] = encoded(from)
 	req.Request = encoded(kept)
 	return nil
 }

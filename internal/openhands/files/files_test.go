@@ -216,10 +216,39 @@ func TestAKeyThatOhgwKeepsIsTheProfiles(t *testing.T) {
 	}
 }
 
+// missing are agent profiles that refer to what is not there, beside the LLM profile a and
+// the meta-profiles "torn", of which one model is there, and "whole", and what OpenHands
+// 1.58.2 answers to a start with them.
+var missing = []struct {
+	members map[string]any
+	detail  string
+}{
+	{
+		map[string]any{"llm_profile_ref": "gone"},
+		`{"code":"unresolved_profile_references","dangling_llm_profile_ref":"gone","dangling_mcp_server_refs":[],"dangling_meta_profile_llm_refs":[],"dangling_meta_profile_ref":null,"message":"LLM profile 'gone' not found"}`,
+	},
+	{
+		map[string]any{"llm_profile_ref": "a", "mcp_server_refs": []any{"x", "y"}},
+		`{"code":"unresolved_profile_references","dangling_llm_profile_ref":null,"dangling_mcp_server_refs":["x","y"],"dangling_meta_profile_llm_refs":[],"dangling_meta_profile_ref":null,"message":"MCP server(s) not configured: x, y"}`,
+	},
+	{
+		map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "nowhere"},
+		`{"code":"unresolved_profile_references","dangling_llm_profile_ref":null,"dangling_mcp_server_refs":[],"dangling_meta_profile_llm_refs":[],"dangling_meta_profile_ref":"nowhere","message":"Meta-profile 'nowhere' not found"}`,
+	},
+	{
+		map[string]any{"llm_profile_ref": "gone", "mcp_server_refs": []any{"x"}, "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"},
+		`{"code":"unresolved_profile_references","dangling_llm_profile_ref":"gone","dangling_mcp_server_refs":["x"],"dangling_meta_profile_llm_refs":["b","c"],"dangling_meta_profile_ref":null,"message":"LLM profile 'gone' not found; MCP server(s) not configured: x; LLM profile(s) routed to by the meta-profile not found: b, c"}`,
+	},
+}
+
+const torn = `{"classifier_model":"b","classes":[{"description":"d","model":"a"},{"description":"e","model":"c"},{"description":"f","model":"b"}]}`
+
 // What an agent profile refers to and is not there is said.
 func TestResolveSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	s, _ := open(t, "sec", map[string]string{"profiles/a.json": `{"model":"openai/m","api_key":"sk-not-a-real-key"}`})
+	s, _ := open(t, "sec", map[string]string{
+		"profiles/a.json": `{"model":"openai/m","api_key":"sk-not-a-real-key"}`, "meta-profiles/torn.json": torn,
+	})
 	id := func(members map[string]any) string {
 		if err := s.SaveAgentProfile(t.Context(), "p", members); err != nil {
 			t.Fatal(err)
@@ -234,11 +263,23 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 	if err != nil || launch.LLM != "a" || strings.Contains(string(launch.Settings), "sk-not") {
 		t.Error(launch.LLM, err)
 	}
-	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "gone"})); kindOf(err) != openhands.NotFound {
-		t.Error(err)
+	for _, tt := range missing {
+		_, err := s.ResolveAll(t.Context(), id(tt.members))
+		failure, ok := errors.AsType[*openhands.Error](err)
+		if !ok || failure.Kind != openhands.Invalid {
+			t.Errorf("%v: %v", tt.members, err)
+			continue
+		}
+		detail, err := json.Marshal(failure.Detail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.detail, string(detail)); diff != "" {
+			t.Errorf("%v:\n%s", tt.members, diff)
+		}
 	}
-	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "mcp_server_refs": []any{"x"}})); kindOf(err) != openhands.Invalid {
-		t.Error(err)
+	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"})); err != nil {
+		t.Errorf("without regard to its meta-profile: %v", err)
 	}
 	if _, err := s.Resolve(t.Context(), "00000000-0000-4000-8000-000000000000"); kindOf(err) != openhands.NotFound {
 		t.Error(err)

@@ -5,8 +5,11 @@ package files_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,6 +121,54 @@ func TestOpenHandsRefusesTheSameAgentProfiles(t *testing.T) {
 		// It reads what newer versions have also in files of older ones.
 		if (err == nil) != (got != nil) && !bytes.Contains(all[i], []byte(`"schema_version": 2`)) && !bytes.Contains(all[i], []byte(`"schema_version": 1`)) {
 			t.Errorf("%s: %v, OpenHands: %s", cases[i], err, fmt.Sprint(got))
+		}
+	}
+}
+
+// A start with an agent profile whose references dangle is refused by the newest
+// agent-server in the same words.
+func TestAnAgentServerRefusesTheSameStarts(t *testing.T) {
+	server := agentservertest.Start(t, "OH_SECRET_KEY=sec")
+	server.SaveProfile(t, "a", map[string]any{"model": "openai/m", "api_key": "sk-not-a-real-key"})
+	for _, name := range []string{"b", "c"} {
+		server.SaveProfile(t, name, map[string]any{"model": "openai/m"})
+	}
+	server.Call(t, http.MethodPost, "/api/meta-profiles/torn", json.RawMessage(torn), nil)
+	server.Call(t, http.MethodDelete, "/api/profiles/b", nil, nil)
+	server.Call(t, http.MethodDelete, "/api/profiles/c", nil, nil)
+	for _, tt := range missing {
+		server.Call(t, http.MethodPost, "/api/agent-profiles/p", tt.members, nil)
+		var list struct{ Profiles []struct{ ID, Name string } }
+		server.Call(t, http.MethodGet, "/api/agent-profiles", nil, &list)
+		id := ""
+		for _, p := range list.Profiles {
+			if p.Name == "p" {
+				id = p.ID
+			}
+		}
+		body := fmt.Sprintf(`{"agent_profile_id":%q,"workspace":{"kind":"LocalWorkspace","working_dir":%q}}`, id, t.TempDir())
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/conversations", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Session-API-Key", server.Key)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Detail json.RawMessage }
+		err = json.NewDecoder(res.Body).Decode(&got)
+		_ = res.Body.Close() // It was read.
+		if err != nil || res.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%v: %s %v", tt.members, res.Status, err)
+		}
+		var theirs, ours any
+		if err := errors.Join(json.Unmarshal(got.Detail, &theirs), json.Unmarshal([]byte(tt.detail), &ours)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(theirs, ours); diff != "" {
+			t.Errorf("%v (-theirs +ours):\n%s", tt.members, diff)
 		}
 	}
 }

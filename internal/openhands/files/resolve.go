@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/shell"
 
@@ -16,10 +15,20 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// Resolve makes agent_settings of the recipe with an id, for a conversation. What it
-// refers to and is not there is a failure: the recipe or its LLM profile NotFound, tool
-// servers Invalid.
+// Resolve makes agent_settings of the recipe with an id, for a conversation. A recipe that
+// is not there is NotFound, and one that refers to something that is not there is Invalid.
+// What its meta-profile refers to does not count: the embedded agent has no use for it.
 func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) {
+	return s.resolve(id, func(shape.Tree) (*string, []string, error) { return nil, []string{}, nil })
+}
+
+// ResolveAll is Resolve for those who expect what an agent-server does: there a
+// meta-profile that is not there, or one of whose LLM profiles is not there, is Invalid.
+func (s *Store) ResolveAll(_ context.Context, id string) (openhands.Launch, error) {
+	return s.resolve(id, s.danglingMeta)
+}
+
+func (s *Store) resolve(id string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
 	name, err := s.agentName(id)
 	if err != nil {
 		return openhands.Launch{}, err
@@ -29,26 +38,32 @@ func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) 
 		return openhands.Launch{}, err
 	}
 	servers, _, dangling := s.chosenServers(recipe)
-	if len(dangling) > 0 {
-		msg := "MCP server ref(s) not present in the user's MCP config: '" + strings.Join(dangling, "', '") + "'"
-		return openhands.Launch{}, &openhands.Error{
-			Kind: openhands.Invalid, Msg: msg, Detail: map[string]any{"message": msg, "dangling_mcp_server_refs": dangling},
-		}
-	}
 	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe), Ignored: ignored(recipe)}
 	if refs, some := recipe.Texts("secret_refs"); some {
 		launch.Secrets = &refs
 	}
+	gone := unresolved{servers: dangling, metaLLMs: []string{}}
 	var llm shape.Tree
 	if recipe.Text("agent_kind") != "acp" {
 		launch.LLM = recipe.Text("llm_profile_ref")
-		if llm, err = s.recipeLLM(launch.LLM); err != nil {
+		switch llm, err = s.recipeLLM(launch.LLM); {
+		case isNotFound(err):
+			gone.llm = &launch.LLM
+		case err != nil:
+			return openhands.Launch{}, unlaunchable(launch.LLM, err)
+		}
+		if gone.meta, gone.metaLLMs, err = danglingMeta(recipe); err != nil {
 			return openhands.Launch{}, err
 		}
 	}
+	if problems := gone.problems(); len(problems) > 0 {
+		return openhands.Launch{}, gone.refuse(problems)
+	}
 	agent, err := s.assemble(recipe, llm, servers)
 	if err != nil {
-		return openhands.Launch{}, refuse(openhands.Invalid, "%v", err)
+		return openhands.Launch{}, &openhands.Error{
+			Kind: openhands.Invalid, Msg: err.Error(), Detail: map[string]any{"code": "invalid_agent_launch", "message": err.Error()}, Err: err,
+		}
 	}
 	unfold(agent, recipe)
 	launch.Settings, err = encode(agent, shape.Plain)
@@ -96,9 +111,6 @@ func ignored(recipe shape.Tree) []string {
 // recipeLLM is the LLM of a recipe without its secrets.
 func (s *Store) recipeLLM(name string) (shape.Tree, error) {
 	llm, err := s.runnable(name)
-	if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
-		return nil, refuse(openhands.NotFound, "LLM profile '%s' not found", name)
-	}
 	for member, value := range llm {
 		if _, hidden := value.(secret.Value); hidden {
 			llm.Set(member, nil)
@@ -215,15 +227,16 @@ func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis,
 		s.diagnoseSkills(ctx, &d)
 		d.Unusable = unusable(recipe)
 	}
-	if len(dangling) > 0 {
-		d.Errors = append(d.Errors, "MCP server(s) not configured: "+joined(dangling))
-	}
+	gone := unresolved{servers: dangling}
+	var broken error
 	if d.Kind != "acp" {
 		d.Meta = orNil(recipe.Text("meta_profile_ref"))
-		var missing []string
-		if d.DanglingMeta, d.DanglingMetaLLMs, missing = s.danglingMeta(recipe); len(missing) > 0 {
-			d.Errors = append(d.Errors, missing...)
-		}
+		d.DanglingMeta, d.DanglingMetaLLMs, broken = s.danglingMeta(recipe)
+		gone.meta, gone.metaLLMs = d.DanglingMeta, d.DanglingMetaLLMs
+	}
+	d.Errors = append(d.Errors, gone.problems()...)
+	if broken != nil {
+		d.Errors = append(d.Errors, fmt.Sprintf("Failed to build agent settings: %v", broken))
 	}
 	if len(d.Errors) > 0 {
 		return d, nil
@@ -265,29 +278,25 @@ func unusable(recipe shape.Tree) []string {
 
 // danglingMeta is what a recipe with a meta-profile refers to and is not there: the
 // meta-profile, or LLM profiles that it names.
-func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms, problems []string) {
+func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms []string, err error) {
 	llms = []string{}
 	name := recipe.Text("meta_profile_ref")
 	if raw, _ := recipe[routingMember].(json.RawMessage); name == "" || string(raw) != "true" {
 		return nil, llms, nil
 	}
 	tree, err := s.metaProfile(name)
-	if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
-		return &name, llms, []string{"Meta-profile '" + name + "' not found"}
+	if isNotFound(err) {
+		return &name, llms, nil
 	}
 	if err != nil {
-		return nil, llms, []string{fmt.Sprintf("Failed to build agent settings: Could not load meta-profile '%s': %v", name, err)}
+		return nil, llms, &openhands.Error{Msg: fmt.Sprintf("Could not load meta-profile '%s': %v", name, err), Err: err}
 	}
 	for _, ref := range metaModels(tree) {
-		_, err := s.llm(ref)
-		if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound && !slices.Contains(llms, ref) {
+		if _, err := s.llm(ref); isNotFound(err) && !slices.Contains(llms, ref) {
 			llms = append(llms, ref)
 		}
 	}
-	if len(llms) > 0 {
-		problems = append(problems, "LLM profile(s) routed to by the meta-profile not found: "+joined(llms))
-	}
-	return nil, llms, problems
+	return nil, llms, nil
 }
 
 // metaModels are the LLM profiles that a meta-profile names.
@@ -306,7 +315,7 @@ func (s *Store) diagnoseLLM(ctx context.Context, recipe shape.Tree, d *openhands
 	llm, err := s.runnable(name)
 	if err != nil {
 		why := fmt.Sprintf("Could not load LLM profile '%s': %v", name, err)
-		if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
+		if isNotFound(err) {
 			why = fmt.Sprintf("LLM profile '%s' not found", name)
 		}
 		d.Errors = append(d.Errors, why)

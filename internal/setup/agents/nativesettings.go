@@ -45,8 +45,10 @@ type launches struct{ *files.Store }
 
 // AgentProfile implements [conversations.AgentProfiles].
 func (l launches) AgentProfile(ctx context.Context, id string) (conversations.AgentProfile, error) {
-	launch, err := l.Resolve(ctx, id)
-	return conversations.AgentProfile{ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets}, err
+	launch, err := l.ResolveAll(ctx, id)
+	return conversations.AgentProfile{
+		ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets, Ignored: launch.Ignored,
+	}, err
 }
 
 // secretOr finds secrets of the user; one that is not there is "".
