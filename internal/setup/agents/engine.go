@@ -65,7 +65,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Agents:   named, Opened: named.Opened,
 		NewModel: profiles.newModel(base),
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
-			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
+			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
 			Shared: boxes.Outside("shared"),
 		})),
