@@ -136,7 +136,7 @@ func TestSwitchesThatCannotBeSetSayWhy(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, test.err, test.kind)
 		}
 	}
-	for _, analyzer := range []string{agentapi.AnalyzerLLM, "null"} {
+	for _, analyzer := range []string{agentapi.AnalyzerLLM, "null", `{"kind":"EnsembleSecurityAnalyzer","analyzers":[{"kind":"PatternSecurityAnalyzer"}]}`, "null"} {
 		if err := c.SetAnalyzer(w.ctx(), json.RawMessage(analyzer)); err != nil {
 			t.Error(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -302,6 +303,9 @@ func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) 
 	}
 	if s.Policy != nil {
 		state.ConfirmationPolicy = s.Policy
+	}
+	if _, err := confirm.ParseAnalyzer(s.Analyzer); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
+		return store.State{}, refused(sentence(err), err)
 	}
 	if s.Analyzer != nil && string(s.Analyzer) != "null" {
 		state.SecurityAnalyzer = s.Analyzer

@@ -3,7 +3,7 @@
 //
 // What it does not know it takes for the more careful choice: a policy of a
 // newer OpenHands confirms, an analyzer that is not built here finds every
-// action risky.
+// action risky. Package shellrisk reads the commands of an action.
 package confirm
 
 import (
@@ -15,23 +15,25 @@ import (
 // The risks of an action; unknown is none of the ordered ones.
 const (
 	unknown = "UNKNOWN"
+	low     = "LOW"
+	medium  = "MEDIUM"
 	high    = "HIGH"
 )
 
-var order = map[string]int{"LOW": 1, "MEDIUM": 2, high: 3}
+var order = map[string]int{low: 1, medium: 2, high: 3}
 
-// Analyzes reports whether the model's own word on the risk of a call is asked
-// for.
-func Analyzes(analyzer json.RawMessage) bool { return kind(analyzer) == "LLMSecurityAnalyzer" }
+// Analyzes reports whether the model's own word on the risk of a call is kept: it is
+// where something analyzes actions.
+func Analyzes(analyzer json.RawMessage) bool { return kind(analyzer) != "" }
 
-// Needed reports whether an action of that risk, in the model's own word, has to
-// be confirmed.
-func Needed(policy, analyzer json.RawMessage, risk string) bool {
+// Needed reports whether an action has to be confirmed.
+func Needed(policy, analyzer json.RawMessage, action *event.Action) bool {
 	switch kind(policy) {
 	case "NeverConfirm":
 		return false
 	case "ConfirmRisky":
-		return risky(policy, assess(analyzer, risk))
+		risk, _ := assess(analyzer, action)
+		return risky(policy, risk)
 	}
 	return true
 }
@@ -49,8 +51,8 @@ func Analysis(policy, analyzer json.RawMessage, actions []event.Event) *event.Se
 		Risks: make(map[string]string, len(actions)), Details: map[string]json.RawMessage{},
 	}
 	for _, e := range actions {
-		found.Risks[e.ID] = assess(analyzer, e.Body.(*event.Action).SecurityRisk)
-		if !Analyzes(analyzer) { // as OpenHands says it of one that fails
+		risk, here := assess(analyzer, e.Body.(*event.Action))
+		if found.Risks[e.ID] = risk; !here { // as OpenHands says it of one that fails
 			found.Details[e.ID] = json.RawMessage(`{"error":"this analyzer is not available here"}`)
 		}
 	}
@@ -72,14 +74,16 @@ func neverAsks(policy json.RawMessage) bool {
 	return k == "" || k == "NeverConfirm"
 }
 
-func assess(analyzer json.RawMessage, risk string) string {
+// assess is the risk of an action, and whether its analyzer is here.
+func assess(data json.RawMessage, action *event.Action) (risk string, here bool) {
+	judge, err := newAnalyzer(data)
 	switch {
-	case Analyzes(analyzer):
-		return risk
-	case kind(analyzer) == "":
-		return unknown
+	case judge != nil:
+		return judge.risk(action), true
+	case err != nil:
+		return high, false
 	}
-	return high
+	return unknown, true
 }
 
 func risky(policy json.RawMessage, risk string) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 func TestNeeded(t *testing.T) {
@@ -35,7 +36,7 @@ func TestNeeded(t *testing.T) {
 		{`{`, agentapi.AnalyzerLLM, "LOW", true},
 		{``, ``, "LOW", true},
 	} {
-		if got := confirm.Needed(json.RawMessage(tt.policy), json.RawMessage(tt.analyzer), tt.risk); got != tt.want {
+		if got := confirm.Needed(json.RawMessage(tt.policy), json.RawMessage(tt.analyzer), &event.Action{SecurityRisk: tt.risk}); got != tt.want {
 			t.Errorf("%s with %s, risk %q: %v, want %v", tt.policy, tt.analyzer, tt.risk, got, tt.want)
 		}
 	}
@@ -62,13 +63,27 @@ func TestAPolicyIsReadWithItsDefaults(t *testing.T) {
 
 func TestAnAnalyzerThatIsNotHereIsRefused(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{`null`: "", ``: "", `{"kind":"LLMSecurityAnalyzer"}`: `{"kind":"LLMSecurityAnalyzer"}`} {
-		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); string(got) != want || err != nil {
-			t.Errorf("%q is %s, %v; want %q", in, got, err, want)
+	for _, in := range []string{
+		`{"kind":"LLMSecurityAnalyzer"}`, `{"kind":"PolicyRailSecurityAnalyzer"}`, `{"kind":"PatternSecurityAnalyzer","high_patterns":[["a","b","c"]]}`,
+		`{"kind":"EnsembleSecurityAnalyzer","analyzers":[{"kind":"PatternSecurityAnalyzer"}],"propagate_unknown":true}`,
+	} {
+		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); string(got) != in || err != nil {
+			t.Errorf("%s is %s, %v", in, got, err)
 		}
 	}
-	for in, elsewhere := range map[string]bool{`{"kind":"GraySwanAnalyzer"}`: true, `{"kind":"Mine"}`: false, `{}`: false, `1`: false} {
-		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); err == nil || errors.Is(err, confirm.ErrElsewhere) != elsewhere {
+	for _, in := range []string{`null`, ``} {
+		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); got != nil || err != nil {
+			t.Errorf("%q is %s, %v", in, got, err)
+		}
+	}
+	for in, elsewhere := range map[string]bool{
+		`{"kind":"GraySwanAnalyzer"}`: true, `{"kind":"EnsembleSecurityAnalyzer","analyzers":[{"kind":"GraySwanAnalyzer"}]}`: true,
+		`{"kind":"Mine"}`: false, `{}`: false, `1`: false, `{"kind":"EnsembleSecurityAnalyzer","analyzers":[]}`: false,
+		`{"kind":"EnsembleSecurityAnalyzer","analyzers":[null]}`: false, `{"kind":"EnsembleSecurityAnalyzer","analyzers":1}`: false,
+		`{"kind":"PatternSecurityAnalyzer","high_patterns":[["(?=a)","b","c"]]}`: false, `{"kind":"PatternSecurityAnalyzer","high_patterns":[["a"]]}`: false,
+		`{"kind":"PatternSecurityAnalyzer","medium_patterns":3}`: false,
+	} {
+		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); got != nil || err == nil || errors.Is(err, confirm.ErrElsewhere) != elsewhere {
 			t.Errorf("%s is %s, %v", in, got, err)
 		}
 	}

@@ -43,20 +43,8 @@ func ParsePolicy(policy json.RawMessage) (json.RawMessage, error) {
 // sentence for the client, and ErrElsewhere for one that is OpenHands' and not
 // built here.
 func ParseAnalyzer(analyzer json.RawMessage) (json.RawMessage, error) {
-	if len(analyzer) == 0 || string(analyzer) == "null" {
-		return nil, nil
+	if judge, err := newAnalyzer(analyzer); judge == nil || err != nil {
+		return nil, err
 	}
-	var a struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(analyzer, &a); err != nil {
-		return nil, fmt.Errorf("the security analyzer cannot be read: %w", err)
-	}
-	switch a.Kind {
-	case "LLMSecurityAnalyzer":
-		return json.Marshal(a)
-	case "PatternSecurityAnalyzer", "PolicyRailSecurityAnalyzer", "EnsembleSecurityAnalyzer", "GraySwanAnalyzer":
-		return nil, fmt.Errorf("%w: %s; use LLMSecurityAnalyzer", ErrElsewhere, a.Kind)
-	}
-	return nil, fmt.Errorf("the security analyzer %q is not known; use LLMSecurityAnalyzer", a.Kind)
+	return analyzer, nil
 }

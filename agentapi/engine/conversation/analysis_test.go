@@ -49,6 +49,12 @@ func TestTheLogSaysWhatTheAnalyzerFound(t *testing.T) {
 			[]string{"HIGH"},
 			`{"error":"this analyzer is not available here"}`,
 		},
+		"an analyzer of commands": {
+			`{"kind":"PolicyRailSecurityAnalyzer"}`, lenient,
+			[]event.ToolCall{callOf("c1", "look", `{"at":"'rm' -rf /","security_risk":"LOW"}`), callOf("c2", "look", `{"at":"$X -rf /etc"}`), look("c3")},
+			[]string{"HIGH", "UNKNOWN", "LOW"},
+			"",
+		},
 		"nobody is asked":      {agentapi.AnalyzerLLM, agentapi.PolicyNever, []event.ToolCall{look("c1")}, nil, ""},
 		"nothing but the end":  {agentapi.AnalyzerLLM, lenient, []event.ToolCall{done("c1")}, nil, ""},
 		"nothing that fits":    {agentapi.AnalyzerLLM, lenient, []event.ToolCall{callOf("c1", "nope", `{}`)}, nil, ""},

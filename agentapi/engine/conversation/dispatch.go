@@ -116,7 +116,7 @@ func (c *Conversation) toolError(a *event.Action, text string, class event.Class
 func (c *Conversation) mustAsk(actions []event.Event) bool {
 	s := &c.dir.State
 	return !confirm.Exempt(actions) && slices.ContainsFunc(actions, func(e event.Event) bool {
-		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action).SecurityRisk)
+		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action))
 	})
 }
 
