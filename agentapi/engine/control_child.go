@@ -41,6 +41,7 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 		if err != nil {
 			return false, b.openError(ctx, ch.ID, err)
 		}
+		b.shareCheckouts(ctx, parent, ch.ID)
 		kept := b.unstored.of(parent)
 		if kept.agent != nil {
 			if kept.agent, err = b.childAgent(kept.agent, ch.Suffix); err != nil {

@@ -40,6 +40,9 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 		}
 		dir, err := c.b.begin(ctx, s)
 		if err != nil {
+			if len(s.Plugins) > 0 && !errors.Is(err, store.ErrExists) {
+				c.b.dropCheckouts(ctx, s.ID)
+			}
 			return false, c.b.openError(ctx, s.ID, err)
 		}
 		return true, c.b.enter(ctx, e, dir, req)

@@ -55,6 +55,7 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 			return false, b.openError(ctx, id, errors.Join(err, dir.Remove()))
 		}
 		b.unstored.copy(id, c.meta.ForkedFrom)
+		b.shareCheckouts(ctx, c.meta.ForkedFrom, id)
 		b.copySubagents(store.Path(b.cfg.Dir, c.meta.ForkedFrom), dir.Path(), c.events)
 		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.profile})
 	})

@@ -276,11 +276,16 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	b.clear(e)
 	b.unstored.drop(id)
 	if e.conv == nil {
-		return agentapi.InProcess(b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions())))
+		if err = store.Remove(b.cfg.Dir, id, b.storeOptions()); err == nil {
+			b.dropCheckouts(ctx, id)
+		}
+		return agentapi.InProcess(b.openError(ctx, id, err))
 	}
 	err = e.conv.Remove()
 	b.forget(e)
-	if err != nil {
+	if err == nil {
+		b.dropCheckouts(ctx, id)
+	} else {
 		b.cfg.Log.Error("delete conversation", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
 	}
 	return agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable,

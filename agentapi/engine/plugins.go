@@ -3,16 +3,15 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
@@ -32,13 +31,13 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 	}
 	var hooks hookfile.Config
 	for i, source := range s.Plugins {
-		dir, err := b.pluginDir(ctx, source)
+		place, err := b.sources(s.ID).Find(ctx, source)
 		if err != nil {
 			return refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
 		}
-		p, err := plugin.Load(dir)
+		p, err := plugin.Load(place.Dir)
 		if err != nil {
-			return refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", dir, err), nil)
+			return refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", place.Dir, err), nil)
 		}
 		for _, out := range p.LeftOut {
 			b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
@@ -73,47 +72,35 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 	return err
 }
 
-// pluginDir is the directory of a plugin. A file URL of a repository and a path with a ref
-// are checked out; a path without one is used as it is. Errors do not have the source,
-// which may have a password in it.
-func (b *Backend) pluginDir(ctx context.Context, p control.Plugin) (string, error) {
-	at, isURL := strings.CutPrefix(strings.TrimSpace(p.Source), "file://")
-	if rest, ok := strings.CutPrefix(at, "~"); ok && b.cfg.Home != "" && (rest == "" || rest[0] == '/') {
-		at = filepath.Join(b.cfg.Home, rest)
-	}
-	below := filepath.FromSlash(p.Path)
-	switch {
-	case !filepath.IsAbs(at):
-		return "", errors.New("its source is not an absolute path; clone the plugin, and give its directory")
-	case below != "" && !filepath.IsLocal(below):
-		return "", errors.New("its repo_path leads out of the source; give a path below it")
-	}
-	at = filepath.Clean(at)
-	if isRepository := plugin.IsRepository(at); p.Ref != "" || isURL && isRepository {
-		var err error
-		if at, err = b.checkout(ctx, at, p.Ref, isRepository); err != nil {
-			return "", err
-		}
-	}
-	if below == "" {
-		return at, nil
-	}
-	base, dir := resolved(at), resolved(filepath.Join(at, below))
-	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
-		return "", errors.New("its repo_path is a link that leads out of the source; give the directory itself")
-	}
-	return dir, nil
+// sources finds the plugins of a conversation, which keeps their checkouts.
+func (b *Backend) sources(id string) plugin.Sources {
+	cache := b.checkouts()
+	cache.For = store.Path(b.cfg.Dir, id)
+	return plugin.Sources{Home: b.cfg.Home, Cache: cache}
 }
 
-// checkout is the directory with the files of a ref of a repository.
-func (b *Backend) checkout(ctx context.Context, dir, ref string, isRepository bool) (string, error) {
-	switch {
-	case !isRepository:
-		return "", errors.New("it has a ref, and its source is not a git repository; give the directory of a repository, or no ref")
-	case b.cfg.Base == "":
-		return "", errors.New("there is no directory to check it out to; give its directory without a ref")
+// checkouts are those of repositories with plugins.
+func (b *Backend) checkouts() plugin.Cache {
+	cache := plugin.Cache{Path: pathOf(b.cfg.SkillEnv), Now: b.cfg.Now}
+	if b.cfg.Base != "" {
+		cache.Dir = plugin.CacheIn(b.cfg.Base)
 	}
-	return plugin.Checkout(ctx, dir, ref, filepath.Join(b.cfg.Base, "cache", "plugins"), pathOf(b.cfg.SkillEnv))
+	return cache
+}
+
+// dropCheckouts removes the checkouts that only this conversation has used. One that
+// stays is removed later.
+func (b *Backend) dropCheckouts(ctx context.Context, id string) {
+	if err := b.checkouts().Release(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, id)); err != nil {
+		b.cfg.Log.Warn("the checkout of a plugin was not removed", "conversation", id, "err", err)
+	}
+}
+
+// shareCheckouts has a new conversation keep the checkouts of the one that it was made of.
+func (b *Backend) shareCheckouts(ctx context.Context, from, id string) {
+	if err := b.checkouts().Share(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, from), store.Path(b.cfg.Dir, id)); err != nil {
+		b.cfg.Log.Warn("the checkouts of plugins are not kept for a conversation", "conversation", id, "err", err)
+	}
 }
 
 // pathOf is where an environment has its programs.

@@ -130,8 +130,8 @@ func TestPluginsThatAreRefused(t *testing.T) {
 	}
 	w := newWorld(t)
 	for want, p := range map[string]control.Plugin{
-		"not an absolute path":      {Source: "github:owner/repo"},
-		"its source is not":         {Source: "https://user:hunter2@example.org/x.git"},
+		"is on the network":         {Source: "github:owner/repo"},
+		"fetches nothing":           {Source: "https://user:hunter2@example.org/x.git"},
 		"plugins[0] cannot be used": {Source: "plugins/mine"},
 		"is not a git repository":   {Source: dir, Ref: "v1"},
 		"leads out of the source":   {Source: dir, Path: "a/../../b"},

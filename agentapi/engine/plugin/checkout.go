@@ -1,11 +1,11 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +20,9 @@ const gitIdle = 30 * time.Second
 
 // Errors in words for people.
 var (
-	errNoRef  = errors.New("its repository has no such ref; give a branch, a tag, or a whole commit id")
-	errBadRef = errors.New("its ref is not the name of a branch, a tag or a commit")
+	errNoRef  = &Error{RefNotFound, "its repository has no such ref; give a branch, a tag, or a whole commit id"}
+	errBadRef = &Error{RefNotFound, "its ref is not the name of a branch, a tag or a commit"}
+	errSlow   = &Error{Timeout, "git did not end in time; check that the disk of its repository answers"}
 )
 
 // Patterns of refs.
@@ -44,45 +45,44 @@ func IsRepository(dir string) bool {
 	return true
 }
 
-// Checkout has the files of a commit of a repository of this machine in a directory below
-// cache, and returns that. Such a directory never changes, and is where OpenHands keeps
-// it, too. An empty ref is what the repository has checked out itself.
+// checkout fetches a commit of a repository of this machine and checks it out in an empty
+// directory. An empty ref is what the repository has checked out itself.
 //
 // Git runs without any configuration of the user, so no filter and no hook runs, and with
 // the protocol of files only. The repository's own upload-pack may use none: what is
 // missing in a partial clone is not fetched.
-func Checkout(ctx context.Context, repository, ref, cache, path string) (string, error) {
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", fmt.Errorf("its place in %s cannot be made", cache)
-	}
-	dir, err := os.MkdirTemp(cache, ".new-")
-	if err != nil {
-		return "", fmt.Errorf("its place in %s cannot be made", cache)
-	}
-	defer os.RemoveAll(dir)
-	g := git{dir: dir, path: path}
-	if _, err := g.run(ctx, "init", "--quiet", "--template="); err != nil {
-		return "", fmt.Errorf("git does not run: %w", err)
-	}
-	commit, err := g.fetch(ctx, repository, ref)
-	if err != nil {
+func (g git) checkout(ctx context.Context, repository, ref string) (commit string, err error) {
+	if commit, err = g.prepare(ctx, repository, ref); err != nil {
 		return "", err
 	}
-	target := filepath.Join(cache, cacheName(repository), "resolved-refs", commit)
-	if isDir(target) {
-		return target, nil
+	return commit, g.files(ctx, commit)
+}
+
+// prepare makes a repository in the directory, and fetches a ref.
+func (g git) prepare(ctx context.Context, repository, ref string) (commit string, err error) {
+	if _, err := g.run(ctx, "init", "--quiet", "--template="); err != nil {
+		return "", &Error{Unavailable, "git does not run: " + err.Error()}
 	}
+	return g.fetch(ctx, repository, ref)
+}
+
+// files checks a commit out, and removes the repository.
+func (g git) files(ctx context.Context, commit string) error {
 	if _, err := g.run(ctx, "checkout", "--quiet", "--force", "--detach", commit); err != nil {
-		return "", errors.New("git cannot check it out")
+		return slow(ctx, err, &Error{Unavailable, "git cannot check it out"})
 	}
-	err = errors.Join(os.RemoveAll(filepath.Join(dir, ".git")), os.MkdirAll(filepath.Dir(target), 0o700))
-	if err == nil {
-		err = os.Rename(dir, target)
+	if err := os.RemoveAll(filepath.Join(g.dir, ".git")); err != nil {
+		return &Error{Unavailable, "its checkout cannot be completed; check that the disk has free space"}
 	}
-	if err != nil && !isDir(target) { // another may have made it meanwhile
-		return "", fmt.Errorf("its place in %s cannot be made", cache)
+	return measure(g.dir)
+}
+
+// slow is the error of a call of git: that of the caller, or that git took too long.
+func slow(ctx context.Context, err, other error) error {
+	if errors.Is(err, sandbox.ErrNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errSlow
 	}
-	return target, nil
+	return cmp.Or(ctx.Err(), other)
 }
 
 func isDir(path string) bool {
@@ -112,8 +112,8 @@ func (g git) fetch(ctx context.Context, repository, ref string) (string, error) 
 	for _, name := range names {
 		if _, err := g.run(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1",
 			"--upload-pack=GIT_ALLOW_PROTOCOL=none git-upload-pack", "--", repository, name); err != nil {
-			if ctx.Err() != nil {
-				return "", ctx.Err()
+			if err := slow(ctx, err, nil); err != nil {
+				return "", err
 			}
 			continue
 		}
@@ -123,7 +123,7 @@ func (g git) fetch(ctx context.Context, repository, ref string) (string, error) 
 		}
 	}
 	if ref == "" {
-		return "", errors.New("git cannot read its repository, or there is no commit in it")
+		return "", &Error{Unavailable, "git cannot read its repository, or there is no commit in it"}
 	}
 	return "", errNoRef
 }
@@ -149,13 +149,18 @@ func candidates(ref string) ([]string, error) {
 	return []string{"refs/heads/" + ref, "refs/tags/" + ref}, nil
 }
 
-// cacheName is the name that OpenHands gives to the directory of a repository.
-func cacheName(repository string) string {
+// shortName is the name that OpenHands gives to a repository.
+func shortName(repository string) string {
 	name := strings.TrimSuffix(filepath.Base(repository), ".git")
 	name = strings.Trim(unnamed().ReplaceAllString(name, "-"), "-")
 	if name = name[:min(len(name), 32)]; name == "" {
 		name = "repo"
 	}
+	return name
+}
+
+// cacheName is the name that OpenHands gives to the directory of a repository.
+func cacheName(repository string) string {
 	sum := sha256.Sum256([]byte("file://" + filepath.ToSlash(repository)))
-	return name + "-" + hex.EncodeToString(sum[:])[:16]
+	return shortName(repository) + "-" + hex.EncodeToString(sum[:])[:16]
 }

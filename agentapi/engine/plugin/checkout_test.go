@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 )
@@ -26,6 +27,10 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+func cacheIn(dir string) plugin.Cache {
+	return plugin.Cache{Dir: dir, Path: os.Getenv("PATH"), Now: time.Now}
 }
 
 func write(t *testing.T, dir, name, text string) {
@@ -83,7 +88,8 @@ func TestCheckout(t *testing.T) {
 		if !plugin.IsRepository(try.repository) {
 			t.Errorf("%s is no repository", try.repository)
 		}
-		got, err := plugin.Checkout(t.Context(), try.repository, try.ref, cache, os.Getenv("PATH"))
+		place, err := cacheIn(cache).Checkout(t.Context(), try.repository, try.ref)
+		got := place.Dir
 		if err != nil {
 			t.Errorf("%+v: %v", try, err)
 			continue
@@ -128,11 +134,12 @@ func TestCheckoutThatIsRefused(t *testing.T) {
 		{torn, "", "cannot read"},
 		{torn, "main", "no such ref"},
 	} {
-		if got, err := plugin.Checkout(t.Context(), try.repository, try.ref, cache, os.Getenv("PATH")); err == nil || !strings.Contains(err.Error(), try.want) {
+		if got, err := cacheIn(cache).Checkout(t.Context(), try.repository, try.ref); err == nil || !strings.Contains(err.Error(), try.want) {
 			t.Errorf("%+v: %q, %v", try, got, err)
 		}
 	}
-	if _, err := plugin.Checkout(t.Context(), dir, "", cache, t.TempDir()); err == nil || !strings.Contains(err.Error(), "git does not run") {
+	noGit := plugin.Cache{Dir: cache, Path: t.TempDir(), Now: time.Now}
+	if _, err := noGit.Checkout(t.Context(), dir, ""); err == nil || !strings.Contains(err.Error(), "git does not run") {
 		t.Errorf("without git: %v", err)
 	}
 	nothingLeft(t, cache)
@@ -161,7 +168,7 @@ func TestCheckoutRunsNothingOfTheRepository(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := plugin.Checkout(t.Context(), dir, "", filepath.Join(t.TempDir(), "cache"), os.Getenv("PATH"))
+		_, err := cacheIn(filepath.Join(t.TempDir(), "cache")).Checkout(t.Context(), dir, "")
 		if dir == full && err != nil || dir == partial && err == nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -189,11 +196,11 @@ func TestCheckoutWithLinks(t *testing.T) {
 	write(t, dir, "skills/good.md", "x")
 	gitIn(t, dir, "add", ".")
 	gitIn(t, dir, "commit", "--quiet", "--message", "links")
-	at, err := plugin.Checkout(t.Context(), dir, "main", filepath.Join(t.TempDir(), "cache"), os.Getenv("PATH"))
+	at, err := cacheIn(filepath.Join(t.TempDir(), "cache")).Checkout(t.Context(), dir, "main")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plugin.Load(at)
+	p, err := plugin.Load(at.Dir)
 	if got := leftOut(p); err != nil || len(p.Skills) != 1 || !strings.Contains(got, "skills/out") || !strings.Contains(got, "skills/circle") {
 		t.Errorf("%+v, %v", p, err)
 	}
