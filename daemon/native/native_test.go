@@ -35,12 +35,8 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 			t.Errorf("%s %s: %d %s", m.Method, path, status, body)
 		}
 	}
-	if status, body, _ := get(t, h, http.MethodPost, "/api/plugins"); status != http.StatusOK || body != `{"plugins":[]}` {
-		t.Errorf("plugins of a project: %d %s", status, body)
-	}
 	for path, want := range map[string]string{
 		"/api/canvas-extensions/installed": `{"canvas_extensions":[]}`,
-		"/api/plugins/installed":           `{"plugins":[]}`,
 		"/api/plugins/marketplace":         `{"plugins":[]}`,
 		"/api/vscode/url":                  `{"detail":"Internal Server Error","exception":"503: VSCode is disabled in configuration. Set enable_vscode=true to enable."}`,
 		"/api/none":                        `{"detail":"Not Found"}`,
@@ -49,7 +45,7 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	status, body, header := get(t, h, http.MethodDelete, "/api/plugins")
+	status, body, header := get(t, h, http.MethodDelete, "/api/skills/sync")
 	if status != http.StatusMethodNotAllowed || body != `{"detail":"Method Not Allowed"}` || header.Get("Allow") != http.MethodPost {
 		t.Errorf("wrong method: %d %s %v", status, body, header)
 	}

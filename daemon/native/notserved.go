@@ -13,7 +13,7 @@ type NotServed struct{ Method, Path, Why string }
 // The reasons.
 const (
 	whyPlugins      = "plugins are programs of others that are fetched from the network; skills and MCP servers are served"
-	whySkillFetch   = "skills of others are fetched from the network; put them into ~/.openhands/skills"
+	whySkillFetch   = "OpenHands' public skills are fetched from the network; clone one, and install its directory"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
@@ -33,18 +33,7 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/llm/subscription/openai/device/poll", whySubscription},
 		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
 		{http.MethodPost, "/api/skills/sync", whySkillFetch},
-		{http.MethodPost, "/api/skills/install", whySkillFetch},
-		{http.MethodGet, "/api/skills/installed", whySkillFetch},
-		{http.MethodGet, "/api/skills/installed/{name}", whySkillFetch},
-		{http.MethodPatch, "/api/skills/installed/{name}", whySkillFetch},
-		{http.MethodDelete, "/api/skills/installed/{name}", whySkillFetch},
-		{http.MethodPost, "/api/skills/installed/{name}/refresh", whySkillFetch},
 		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
-		{http.MethodPost, "/api/plugins/install", whyPlugins},
-		{http.MethodGet, "/api/plugins/installed/{name}", whyPlugins},
-		{http.MethodPatch, "/api/plugins/installed/{name}", whyPlugins},
-		{http.MethodDelete, "/api/plugins/installed/{name}", whyPlugins},
-		{http.MethodPost, "/api/plugins/installed/{name}/refresh", whyPlugins},
 		{http.MethodPost, "/api/mcp/oauth/start", whyOAuth},
 		{http.MethodGet, "/api/mcp/oauth/status/{job}", whyOAuth},
 		{http.MethodPost, "/api/mcp/oauth/callback/{job}", whyOAuth},
@@ -66,7 +55,6 @@ func Missing() []NotServed {
 		{http.MethodGet, "/api/conversations/{id}/git/commits/{sha}/changes", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/vscode/url", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/vscode/status", whyRuntime},
-		{http.MethodPost, "/api/plugins/fetch", whyPlugins},
 		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
 		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
 		{http.MethodPatch, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
@@ -109,9 +97,7 @@ type emptyList struct{ method, path, name string }
 func nothing() []emptyList {
 	return []emptyList{
 		{http.MethodGet, "/api/canvas-extensions/installed", "canvas_extensions"},
-		{http.MethodGet, "/api/plugins/installed", "plugins"},
 		{http.MethodGet, "/api/plugins/marketplace", "plugins"},
-		{http.MethodPost, "/api/plugins", "plugins"},
 	}
 }
 

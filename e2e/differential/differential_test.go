@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,7 +97,52 @@ func newSide(t *testing.T, name, url, key, llm string) *side {
 	if err := os.WriteFile(filepath.Join(repository, "new.txt"), []byte("tea\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	writeExtensions(t, dir)
 	return &side{name: name, url: url, key: key, dir: dir, vars: map[string]string{"dir": dir, "llm": llm, "key": key}}
+}
+
+// writeExtensions makes plugins and skills, some of them bad, and a repository with one of
+// each. Both sides have the same commit.
+func writeExtensions(t *testing.T, dir string) {
+	t.Helper()
+	const (
+		manifest = `{"name":"%s","version":"2.0.0","description":"A test."}`
+		command  = "---\ndescription: Greets.\n---\nSay good morning."
+		skill    = "---\nname: %s\ndescription: Does it.\n---\nDo it."
+	)
+	files := map[string]string{
+		"plain/commands/greet.md": command, "torn/.plugin/plugin.json": `{"name":`, "nameless/.plugin/plugin.json": "{}",
+		"upper/.plugin/plugin.json": fmt.Sprintf(manifest, "Upper"), "dots/.plugin/plugin.json": fmt.Sprintf(manifest, "../x"),
+		"directory/.plugin/plugin.json/x": "", "file": "", "skills/talk/SKILL.md": fmt.Sprintf(skill, "talk"), "skills/wrong/SKILL.md": fmt.Sprintf(skill, "other"),
+		"skills/odd/SKILL.md": "---\nname: [\n---\n", "repo/skills/sub/SKILL.md": fmt.Sprintf(skill, "sub"),
+		"link/.plugin/plugin.json": fmt.Sprintf(manifest, "link"), "pipe/.plugin/plugin.json": fmt.Sprintf(manifest, "pipe"),
+	}
+	for at, name := range map[string]string{"good": "good", "repo": "repo", "repo/plugins/inside": "inside"} {
+		files[at+"/.plugin/plugin.json"] = fmt.Sprintf(manifest, name)
+		files[at+"/commands/greet.md"] = command
+	}
+	base := filepath.Join(dir, "extensions")
+	for name, text := range files {
+		file := filepath.Join(base, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{"init -q -b main", "add .", "commit -q -m 1", "tag v1"} {
+		cmd := exec.CommandContext(t.Context(), "git", strings.Fields("-c user.name=t -c user.email=t@example.com "+args)...)
+		cmd.Dir = filepath.Join(base, "repo")
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v %s", args, err, out)
+		}
+	}
+	err := errors.Join(os.Symlink("loop", filepath.Join(base, "link/loop")), syscall.Mkfifo(filepath.Join(base, "pipe/pipe"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startOurs starts ohgw outside of the sandbox: paths and users are the machine's, as

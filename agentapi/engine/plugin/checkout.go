@@ -61,7 +61,7 @@ func (g git) checkout(ctx context.Context, repository, ref string) (commit strin
 // prepare makes a repository in the directory, and fetches a ref.
 func (g git) prepare(ctx context.Context, repository, ref string) (commit string, err error) {
 	if _, err := g.run(ctx, "init", "--quiet", "--template="); err != nil {
-		return "", &Error{Unavailable, "git does not run: " + err.Error()}
+		return "", slow(ctx, err, &Error{Unavailable, "git does not run: " + err.Error()})
 	}
 	return g.fetch(ctx, repository, ref)
 }

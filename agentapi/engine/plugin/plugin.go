@@ -22,11 +22,15 @@ import (
 // Plugin is what a directory has.
 type Plugin struct {
 	Name    string
-	Dir     string // absolute, without links
-	Skills  []skill.Skill
-	Hooks   hookfile.Config
-	Servers map[string]json.RawMessage // MCP servers by name
-	LeftOut []LeftOut
+	Version string
+	// Description is the plugin's own word; it may be empty.
+	Description string
+	Manifest    json.RawMessage // nil: the plugin has none
+	Dir         string          // absolute, without links
+	Skills      []skill.Skill
+	Hooks       hookfile.Config
+	Servers     map[string]json.RawMessage // MCP servers by name
+	LeftOut     []LeftOut
 }
 
 // LeftOut is a part of a plugin that is not used.
@@ -38,6 +42,8 @@ const (
 	maxFile  = 1 << 20 // bytes of a file
 	maxName  = 64      // bytes of the name
 	notValid = "it is not valid JSON"
+
+	firstVersion = "1.0.0" // of a plugin that says none
 
 	hooksFile   = "hooks/hooks.json"
 	serversFile = ".mcp.json"
@@ -84,6 +90,26 @@ func Load(dir string) (Plugin, error) {
 	return r.Plugin, nil
 }
 
+// Commands are the names of the plugin's commands, which are skills, too.
+func (p Plugin) Commands() []string { return p.names(true) }
+
+// SkillNames are the names of its skills that are not commands.
+func (p Plugin) SkillNames() []string { return p.names(false) }
+
+func (p Plugin) names(commands bool) []string {
+	names := []string{}
+	for _, s := range p.Skills {
+		if isCommand := filepath.Dir(s.Path) == filepath.Join(p.Dir, "commands"); isCommand == commands {
+			name := s.Name
+			if isCommand {
+				name = strings.TrimPrefix(name, p.Name+":")
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 type reader struct {
 	Plugin
 
@@ -99,7 +125,8 @@ func (r *reader) manifest() error {
 	if data, err := r.read("plugin.json"); err == nil && declares(data) {
 		return errors.New("its form is that of agent-plugins.org, which ohgw does not read; move the manifest to .plugin/plugin.json")
 	}
-	r.Name = filepath.Base(r.Dir)
+	r.Name, r.Version = filepath.Base(r.Dir), firstVersion
+	r.Description = "Plugin loaded from " + r.Name
 	for _, name := range manifests {
 		if _, err := r.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -108,16 +135,18 @@ func (r *reader) manifest() error {
 		if err != nil {
 			return fmt.Errorf("%s cannot be read: %s", name, reason(err))
 		}
-		var m struct {
-			Name string `json:"name"`
-		}
+		m := struct {
+			Name        string `json:"name"`
+			Version     string `json:"version"`
+			Description string `json:"description"`
+		}{Version: firstVersion}
 		if json.Unmarshal(data, &m) != nil {
 			return fmt.Errorf("%s is not a valid manifest", name)
 		}
 		if m.Name == "" {
 			return fmt.Errorf("%s has no name", name)
 		}
-		r.Name = m.Name
+		r.Name, r.Version, r.Description, r.Manifest = m.Name, m.Version, m.Description, data
 		break
 	}
 	if len(r.Name) > maxName || !validName().MatchString(r.Name) || strings.Contains(r.Name, "..") {

@@ -39,6 +39,36 @@ func OfPlugin(root *os.Root, dir, name string) (found []Skill, skipped []Skipped
 	return f.found, f.skipped
 }
 
+// OfDirectory reads the skill that a directory is. It has the directory's name.
+func OfDirectory(dir string) (Skill, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Skill{}, errors.New("its source is not a directory that can be read")
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return Skill{}, errors.New("its directory cannot be read")
+	}
+	for _, e := range entries {
+		if !strings.EqualFold(e.Name(), skillFile) || e.IsDir() {
+			continue
+		}
+		data, err := read(root, e.Name())
+		if err != nil {
+			return Skill{}, fmt.Errorf("its %s cannot be read, or is not a regular file", e.Name())
+		}
+		name := filepath.Base(dir)
+		s, err := parse(".", path.Join(name, skillFile), data)
+		s.Path, s.Dir = filepath.Join(dir, e.Name()), dir
+		return s, err
+	}
+	return Skill{}, errors.New("it has no SKILL.md")
+}
+
+// skillFile is the file of a skill with a directory of its own.
+const skillFile = "SKILL.md"
+
 type pluginFinder struct {
 	*finder
 

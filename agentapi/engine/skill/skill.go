@@ -61,11 +61,13 @@ var validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 var (
 	projectDirs = []string{".agents/skills", ".openhands/skills", ".openhands/microagents"}
 	homeDirs    = []string{".agents/skills"}
-	baseDirs    = []string{"skills", "microagents", "skills/installed"}
+	baseDirs    = []string{"skills", "microagents", installedPlace}
 
 	// ownPlaces have skills that do not belong to the place around them.
-	ownPlaces = []string{"skills/installed", ".openhands/skills/installed"}
+	ownPlaces = []string{installedPlace, ".openhands/skills/installed"}
 )
+
+const installedPlace = "skills/installed"
 
 // User is where the user's own skills are. A directory that is empty has none.
 type User struct {
@@ -97,7 +99,7 @@ func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
 	if workspace != "" {
 		f.project(workspace)
 	}
-	if root := repository(workspace); workspace != "" && root != "" && root != filepath.Clean(workspace) {
+	if root := Repository(workspace); workspace != "" && root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
 	}
 	if user.Home != "" {
@@ -109,8 +111,8 @@ func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
 	return f.found, f.skipped
 }
 
-// repository is the root of the repository that dir is in; empty for none.
-func repository(dir string) string {
+// Repository is the root of the repository that dir is in; empty for none.
+func Repository(dir string) string {
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
@@ -198,6 +200,7 @@ func (f *finder) contexts(root *os.Root, dir string) {
 
 // directory reads the skills below a place.
 func (f *finder) directory(root *os.Root, dir, place string) {
+	apart := leftOut(root, place)
 	err := fs.WalkDir(root.FS(), place, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && p == place:
@@ -206,8 +209,8 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 			return err
 		case len(f.found) >= maxSkills:
 			return fs.SkipAll
-		case e.IsDir() && p != place && slices.Contains(ownPlaces, p):
-			return fs.SkipDir // a place of its own
+		case e.IsDir() && apart(p):
+			return fs.SkipDir
 		case e.IsDir() || path.Ext(p) != ".md" || strings.EqualFold(e.Name(), "README.md"):
 			return nil
 		}

@@ -212,3 +212,25 @@ func TestSkillsFollowTheDirectoryOfOpenHands(t *testing.T) {
 		t.Errorf("%s %+v", diff, skipped)
 	}
 }
+
+// The file is the one in which OpenHands keeps what is installed.
+func TestAnInstalledSkillThatIsSwitchedOffIsNotFound(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	for name, text := range map[string]string{
+		"on/SKILL.md": "---\nname: on\n---\nx", "off/SKILL.md": "---\nname: off\n---\nx", ".new-1/copy/SKILL.md": "---\nname: copy\n---\nx",
+		".installed.json": `{"extensions":{"on":{"enabled":true},"off":{"enabled":false}}}`,
+	} {
+		file := filepath.Join(base, "skills/installed", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, skipped := skill.Find("", skill.User{Base: base})
+	if len(found) != 1 || found[0].Name != "on" || len(skipped) != 0 {
+		t.Errorf("%+v, %+v", found, skipped)
+	}
+}

@@ -59,6 +59,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, LLM: p.kept.ResolveLLM, Worktree: p.api.Worktree, Logger: p.log,
 	})...)
 	routes = append(routes, catalogueRoutes(p.env, p.user, boxesOf(p.boxes))...)
+	routes = append(routes, extensionRoutes(p.env, p.user, p.log)...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)

@@ -1,0 +1,178 @@
+package extension
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/plainjson"
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// IndexName is the name of the file with what is known of the installed ones.
+const IndexName = ".installed.json"
+
+// maxIndex bounds the file, in bytes.
+const maxIndex = 16 << 20
+
+// index is what is known of the installed ones, in the order of the file.
+type index struct {
+	list    []openhands.Extension
+	changed bool
+}
+
+// readIndex reads the file of a directory. One that cannot be read is an empty one, as in
+// OpenHands: the directories themselves say what is installed.
+func readIndex(dir string) *index {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &index{}
+	}
+	defer root.Close()
+	file, _, err := sandbox.OpenRegular(root, IndexName)
+	if err != nil {
+		return &index{}
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxIndex))
+	if err != nil {
+		return &index{}
+	}
+	return parseIndex(data)
+}
+
+// parseIndex reads the text of the file. Older files have another name for the object in
+// it, and of two with one name the newer form counts.
+func parseIndex(data []byte) *index {
+	var file struct {
+		Plugins    json.RawMessage `json:"plugins"`
+		Skills     json.RawMessage `json:"skills"`
+		Extensions json.RawMessage `json:"extensions"`
+	}
+	if json.Unmarshal(data, &file) != nil {
+		return &index{}
+	}
+	all := &index{}
+	for _, object := range []json.RawMessage{file.Plugins, file.Skills, file.Extensions} {
+		var entries map[string]json.RawMessage
+		if len(object) > 0 && json.Unmarshal(object, &entries) != nil {
+			return &index{}
+		}
+		for _, name := range names(object) {
+			e := openhands.Extension{Enabled: true}
+			if json.Unmarshal(entries[name], &e) != nil {
+				return &index{}
+			}
+			if e.Name = name; validName().MatchString(name) {
+				all.set(e)
+			}
+		}
+	}
+	all.changed = false
+	return all
+}
+
+// names are the names of an object's members in their order.
+func names(object json.RawMessage) (list []string) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return list
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return list
+		}
+		list = append(list, name.(string)) // the name of a member is one
+	}
+	return list
+}
+
+func (x *index) at(name string) int {
+	return slices.IndexFunc(x.list, func(e openhands.Extension) bool { return e.Name == name })
+}
+
+func (x *index) get(name string) (openhands.Extension, bool) {
+	i := x.at(name)
+	if i < 0 {
+		return openhands.Extension{}, false
+	}
+	return x.list[i], true
+}
+
+func (x *index) set(e openhands.Extension) {
+	x.changed = true
+	if i := x.at(e.Name); i >= 0 {
+		x.list[i] = e
+		return
+	}
+	x.list = append(x.list, e)
+}
+
+func (x *index) remove(name string) {
+	x.changed = true
+	x.list = slices.DeleteFunc(x.list, func(e openhands.Extension) bool { return e.Name == name })
+}
+
+// write writes the file if anything has changed.
+func (x *index) write(dir string) error {
+	if !x.changed {
+		return nil
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"extensions":{`)
+	for i, e := range x.list {
+		data, err := plainjson.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := plainjson.Marshal(e.Name)
+		if err != nil {
+			return err
+		}
+		b.Write(append(append(name, ':'), data...))
+	}
+	b.WriteString("}}")
+	var laid bytes.Buffer
+	if err := json.Indent(&laid, b.Bytes(), "", "  "); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, IndexName), laid.Bytes(), atomicfile.Options{})
+}
+
+// sync makes the list that of the directories.
+func (s *Store) sync(all *index) {
+	for _, e := range slices.Clone(all.list) {
+		if !isDir(filepath.Join(s.Dir, e.Name)) {
+			all.remove(e.Name)
+		}
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, entry := range entries {
+		name, dir := entry.Name(), filepath.Join(s.Dir, entry.Name())
+		if all.at(name) >= 0 || !validName().MatchString(name) || !isDir(dir) {
+			continue
+		}
+		if about, err := s.Load(dir); err == nil && about.Name == name {
+			all.set(openhands.Extension{
+				Name: name, Version: about.Version, Description: about.Description, Enabled: true, Source: "local", Path: dir,
+				InstalledAt: s.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00"),
+			})
+		}
+	}
+}

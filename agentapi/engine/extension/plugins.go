@@ -1,0 +1,112 @@
+package extension
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/plugin"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+)
+
+// Places says where plugins and skills are.
+type Places struct {
+	Home string // the user's home directory; may be empty
+	Base string // OpenHands' directory of the user
+	Path string // where git is, as in the variable PATH
+	Now  func() time.Time
+}
+
+func (p Places) sources() plugin.Sources {
+	return plugin.Sources{Home: p.Home, Cache: plugin.Cache{Dir: plugin.CacheIn(p.Base), Path: p.Path, Now: p.Now}}
+}
+
+// Plugins are those that are installed.
+func Plugins(p Places) *Store {
+	return New(Config{Noun: "plugin", Dir: filepath.Join(p.Base, "plugins", "installed"), Load: aboutPlugin, Sources: p.sources(), Now: p.Now})
+}
+
+// Skills are those that are installed.
+func Skills(p Places) *Store {
+	return New(Config{Noun: "skill", Dir: filepath.Join(p.Base, "skills", "installed"), Load: aboutSkill, Sources: p.sources(), Now: p.Now})
+}
+
+func aboutPlugin(dir string) (About, error) {
+	p, err := plugin.Load(dir)
+	return About{p.Name, p.Version, p.Description}, err
+}
+
+// skillVersion is what OpenHands says of each skill.
+const skillVersion = "1.0.0"
+
+func aboutSkill(dir string) (About, error) {
+	s, err := skill.OfDirectory(dir)
+	return About{s.Name, skillVersion, s.Description}, err
+}
+
+// Own are the plugins of the user: those in directories of the home directory, and then
+// those that are installed and switched on. Of two with one name the first counts. bad is
+// told of each that cannot be used.
+func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
+	installed := Plugins(p)
+	var dirs []string
+	for _, place := range []string{filepath.Join(p.Home, ".agents", "plugins"), filepath.Join(p.Base, "plugins")} {
+		if !filepath.IsAbs(place) {
+			continue // there is no home directory
+		}
+		for _, dir := range below(place, true) {
+			if dir != installed.Dir {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return load(append(dirs, installed.Enabled()...), bad)
+}
+
+// OfProject are the plugins of a project and of the repository that it is in. Of two with
+// one name the project's counts. A link is none of them.
+func OfProject(dir string, bad func(dir string, err error)) []plugin.Plugin {
+	roots := []string{dir}
+	if root := skill.Repository(dir); root != "" && root != filepath.Clean(dir) {
+		roots = append(roots, root)
+	}
+	var dirs []string
+	for _, root := range roots {
+		for _, place := range []string{".agents/plugins", ".openhands/plugins"} {
+			dirs = append(dirs, below(filepath.Join(root, filepath.FromSlash(place)), false)...)
+		}
+	}
+	return load(dirs, bad)
+}
+
+// maxPlugins bounds how many plugins are looked at.
+const maxPlugins = 100
+
+// below are the directories in a directory, sorted.
+func below(place string, links bool) (dirs []string) {
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		return nil // there is none
+	}
+	for _, e := range entries {
+		dir := filepath.Join(place, e.Name())
+		if e.IsDir() || links && isDir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+func load(dirs []string, bad func(dir string, err error)) (list []plugin.Plugin) {
+	for _, dir := range dirs[:min(len(dirs), maxPlugins)] {
+		p, err := plugin.Load(dir)
+		switch {
+		case err != nil:
+			bad(dir, err)
+		case !slices.ContainsFunc(list, func(other plugin.Plugin) bool { return other.Name == p.Name }):
+			list = append(list, p)
+		}
+	}
+	return list
+}
