@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/extension"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -22,31 +24,73 @@ const tagPluginHooks = ownTags + "pluginhooks"
 // maxPlugins bounds the plugins of a request.
 const maxPlugins = 100
 
-// addPlugins gives a new conversation what its plugins have. The request names each of
-// them, as it names MCP servers and hooks of its own. What is in a plugin later is not
-// looked at again.
+// addPlugins gives a new conversation what its plugins have: those that the request names,
+// as it names MCP servers and hooks of its own, and then those of the user. What is in a
+// plugin later is not looked at again.
 func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginning) error {
-	if len(s.Plugins) > maxPlugins {
-		return refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
+	loaded, err := b.requestedPlugins(ctx, *s)
+	if err != nil {
+		return err
 	}
-	var hooks hookfile.Config
-	for i, source := range s.Plugins {
-		place, err := b.sources(s.ID).Find(ctx, source)
-		if err != nil {
-			return refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
-		}
-		p, err := plugin.Load(place.Dir)
-		if err != nil {
-			return refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", place.Dir, err), nil)
-		}
-		for _, out := range p.LeftOut {
-			b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
-		}
+	for _, p := range loaded {
 		if err := from.agent.addPlugin(p); err != nil {
 			return err
 		}
+	}
+	for _, p := range b.ownPlugins(loaded) {
+		if err := from.agent.addPlugin(p); err != nil {
+			b.cfg.Log.Warn("an installed plugin is not used", "plugin", p.Name, "directory", p.Dir, "reason", agentapi.PublicMessage(err, "its parts cannot be read"))
+			continue
+		}
+		loaded = append(loaded, p)
+	}
+	var hooks hookfile.Config
+	for _, p := range loaded {
+		for _, out := range p.LeftOut {
+			b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
+		}
 		hooks = hooks.Merge(p.Hooks)
 	}
+	if err := addAgents(s, loaded); err != nil {
+		return err
+	}
+	return addHooks(s, from, hooks)
+}
+
+// requestedPlugins are those that a request names.
+func (b *Backend) requestedPlugins(ctx context.Context, s control.Start) (loaded []plugin.Plugin, err error) {
+	if len(s.Plugins) > maxPlugins {
+		return nil, refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
+	}
+	for i, source := range s.Plugins {
+		place, err := b.sources(s.ID).Find(ctx, source)
+		if err != nil {
+			return nil, refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
+		}
+		p, err := plugin.Load(place.Dir)
+		if err != nil {
+			return nil, refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", place.Dir, err), nil)
+		}
+		loaded = append(loaded, p)
+	}
+	return loaded, nil
+}
+
+// ownPlugins are those of the user, but for what the request has named.
+func (b *Backend) ownPlugins(named []plugin.Plugin) []plugin.Plugin {
+	if b.cfg.Base == "" {
+		return nil
+	}
+	own := extension.Own(extension.Places{Home: b.cfg.Home, Base: b.cfg.Base, Now: b.cfg.Now}, func(dir string, err error) {
+		b.cfg.Log.Warn("an installed plugin is not used", "directory", dir, "reason", err)
+	})
+	return slices.DeleteFunc(own, func(p plugin.Plugin) bool {
+		return slices.ContainsFunc(named, func(other plugin.Plugin) bool { return other.Name == p.Name })
+	})
+}
+
+// addHooks gives a conversation the hooks of its plugins behind its own.
+func addHooks(s *control.Start, from *beginning, hooks hookfile.Config) error {
 	if hooks == nil {
 		return nil
 	}
@@ -116,37 +160,42 @@ func pathOf(environ []string) string {
 // addPlugin adds the skills and MCP servers of a plugin. As in OpenHands, they take the
 // place of others with the same name.
 func (a agent) addPlugin(p plugin.Plugin) error {
-	if len(p.Skills) > 0 {
-		words := a.object("agent_context")
-		var before []json.RawMessage
-		_ = json.Unmarshal(words["skills"], &before) // no list: none
-		list := slices.DeleteFunc(before, func(raw json.RawMessage) bool {
-			var has struct{ Name string }
-			_ = json.Unmarshal(raw, &has) // no skill: it stays
-			return slices.ContainsFunc(p.Skills, func(s skill.Skill) bool { return s.Name == has.Name })
-		})
-		for _, s := range p.Skills {
-			raw, err := skill.Encode(s)
-			if err != nil {
-				return err
-			}
-			list = append(list, raw)
-		}
-		words.set("skills", list)
-		a.set("agent_context", words)
-	}
-	if len(p.Servers) == 0 {
-		return nil
-	}
 	brought := agent{}
 	brought.set("mcp_config", p.Servers)
 	servers, err := storedServers(brought, inClear)
 	if err != nil {
 		return fmt.Errorf("MCP servers of the plugin %s: %w", p.Name, err)
 	}
-	all := agent{}
-	maps.Copy(all, serversOf(a))
-	maps.Copy(all, servers)
-	a.set("mcp_config", all)
+	if len(servers) > 0 {
+		all := agent{}
+		maps.Copy(all, serversOf(a))
+		maps.Copy(all, servers)
+		a.set("mcp_config", all)
+	}
+	return a.addSkills(p.Skills)
+}
+
+// addSkills adds skills in the place of others with the same name.
+func (a agent) addSkills(skills []skill.Skill) error {
+	if len(skills) == 0 {
+		return nil
+	}
+	words := a.object("agent_context")
+	var before []json.RawMessage
+	_ = json.Unmarshal(words["skills"], &before) // no list: none
+	list := slices.DeleteFunc(before, func(raw json.RawMessage) bool {
+		var has struct{ Name string }
+		_ = json.Unmarshal(raw, &has) // no skill: it stays
+		return slices.ContainsFunc(skills, func(s skill.Skill) bool { return s.Name == has.Name })
+	})
+	for _, s := range skills {
+		raw, err := skill.Encode(s)
+		if err != nil {
+			return err
+		}
+		list = append(list, raw)
+	}
+	words.set("skills", list)
+	a.set("agent_context", words)
 	return nil
 }

@@ -78,9 +78,9 @@ func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
 	for _, p := range problems {
 		e.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
 	}
-	t.agents = found
-	for _, d := range subagent.Builtin() {
-		if !slices.ContainsFunc(found, func(f definition.Definition) bool { return f.Name == d.Name }) {
+	t.agents = b.keptAgents(e.Conversation)
+	for _, d := range append(found, subagent.Builtin()...) {
+		if !slices.ContainsFunc(t.agents, func(f definition.Definition) bool { return f.Name == d.Name }) {
 			t.agents = append(t.agents, d)
 		}
 	}

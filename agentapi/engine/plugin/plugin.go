@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/pattern"
@@ -30,7 +32,9 @@ type Plugin struct {
 	Skills      []skill.Skill
 	Hooks       hookfile.Config
 	Servers     map[string]json.RawMessage // MCP servers by name
-	LeftOut     []LeftOut
+	// Agents can be given tasks. What they would start is left out.
+	Agents  []definition.Definition
+	LeftOut []LeftOut
 }
 
 // LeftOut is a part of a plugin that is not used.
@@ -47,13 +51,14 @@ const (
 
 	hooksFile   = "hooks/hooks.json"
 	serversFile = ".mcp.json"
+	agentsDir   = "agents"
 )
 
 // manifests are where a manifest is, by precedence.
 var manifests = []string{".plugin/plugin.json", ".claude-plugin/plugin.json"}
 
 // unused are parts of plugins that nobody reads here.
-var unused = []string{"agents", ".lsp.json", "output-styles"}
+var unused = []string{".lsp.json", "output-styles"}
 
 // validName has no separator and no dots at the beginning: the name is a part of the
 // names of commands.
@@ -82,6 +87,7 @@ func Load(dir string) (Plugin, error) {
 	for _, s := range skipped {
 		r.LeftOut = append(r.LeftOut, LeftOut{Path: s.Path, Reason: s.Reason})
 	}
+	r.readAgents()
 	for _, name := range unused {
 		if _, err := root.Lstat(name); err == nil {
 			r.leave(name, "this part of plugins is not used")
@@ -176,6 +182,24 @@ func (r *reader) hooks() {
 	}
 	if err != nil {
 		r.leave(hooksFile, reason(err))
+	}
+}
+
+// readAgents reads the agents of a plugin; their programs nobody has allowed.
+func (r *reader) readAgents() {
+	if _, err := r.root.Lstat(agentsDir); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	found, problems := definition.Load(context.Background(), definition.Dir{Root: r.Dir, Place: agentsDir})
+	for _, d := range found {
+		if len(d.Servers) > 0 || len(d.Hooks) > 0 {
+			r.LeftOut = append(r.LeftOut, LeftOut{Path: d.Path, Reason: "MCP servers and hooks of an agent of a plugin are not used"})
+			d.Servers, d.Hooks = nil, nil
+		}
+		r.Agents = append(r.Agents, d)
+	}
+	for _, p := range problems {
+		r.LeftOut = append(r.LeftOut, LeftOut{Path: p.Path, Reason: p.Msg})
 	}
 }
 

@@ -64,7 +64,9 @@ func TestAllPartsAreRead(t *testing.T) {
 		"commands/now.md":            "---\ndescription: Tells.\nargument-hint: [city, day]\n---\nSay it.",
 		"hooks/hooks.json":           `{"hooks":{"Stop":[{"hooks":[{"command":"true"}]}]}}`,
 		".mcp.json":                  `{"mcpServers":{"s":{"command":"${SKILL_ROOT}/run","args":["${KEY:-x}"]},"none":null}}`,
-		"agents/one.md":              "none",
+		"agents/one.md":              "---\ndescription: D.\nmcp_servers:\n  s: {command: x}\n---\nPrompt.",
+		"agents/torn.md":             "---\nname: [\n---\n",
+		"output-styles/x.md":         "none",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +89,17 @@ func TestAllPartsAreRead(t *testing.T) {
 	if len(p.Hooks["stop"]) != 1 {
 		t.Errorf("hooks %+v", p.Hooks)
 	}
-	if got := leftOut(p); got != ".mcp.json: the server none is not an object<nil>\nagents: this part of plugins is not used<nil>" {
-		t.Error(got)
+	if len(p.Agents) != 1 || p.Agents[0].Name != "one" || p.Agents[0].Prompt != "Prompt." || p.Agents[0].Servers != nil {
+		t.Errorf("agents %+v", p.Agents)
+	}
+	got := leftOut(p)
+	for _, want := range []string{
+		".mcp.json: the server none is not an object", "agents/one.md: MCP servers and hooks of an agent of a plugin are not used",
+		"agents/torn.md: ", "output-styles: this part of plugins is not used",
+	} {
+		if !strings.Contains(got, want) || strings.Count(got, "\n") != 3 {
+			t.Errorf("%q lacks %q", got, want)
+		}
 	}
 }
 

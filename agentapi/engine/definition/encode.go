@@ -1,0 +1,67 @@
+package definition
+
+import (
+	"cmp"
+	"encoding/json"
+)
+
+// encoded is a definition in OpenHands' form, without what starts programs.
+type encoded struct {
+	Name          string   `json:"name"`
+	Description   string   `json:"description"`
+	Model         string   `json:"model"`
+	Color         *string  `json:"color"`
+	Tools         []string `json:"tools"`
+	Skills        []string `json:"skills"`
+	Prompt        string   `json:"system_prompt"`
+	Source        *string  `json:"source"`
+	Examples      []string `json:"when_to_use_examples"`
+	Permission    *string  `json:"permission_mode"`
+	MaxIterations *int     `json:"max_iteration_per_run"`
+	MaxBudget     *float64 `json:"max_budget_per_run"`
+}
+
+// Encode is a definition as OpenHands has it in a request; [Decode] reads it. Its MCP
+// servers, hooks and condenser are left out.
+func Encode(d Definition) (json.RawMessage, error) {
+	return json.Marshal(encoded{
+		Name: d.Name, Description: d.Description, Model: cmp.Or(d.Model, Inherit), Color: orNull(d.Color), Tools: listed(d.Tools), Skills: listed(d.Skills),
+		Prompt: d.Prompt, Source: orNull(d.Path), Examples: listed(d.Examples), Permission: orNull(d.Permission),
+		MaxIterations: orNull(d.MaxIterations), MaxBudget: orNull(d.MaxBudget),
+	})
+}
+
+// Decode reads a definition of a request; not ok: it is none.
+func Decode(raw json.RawMessage) (d Definition, ok bool) {
+	var e encoded
+	if json.Unmarshal(raw, &e) != nil || e.Name == "" {
+		return Definition{}, false
+	}
+	return Definition{
+		Name: e.Name, Description: e.Description, Model: cmp.Or(e.Model, Inherit), Color: orZero(e.Color), Tools: e.Tools, Skills: e.Skills,
+		Prompt: e.Prompt, Path: orZero(e.Source), Examples: e.Examples, Permission: orZero(e.Permission),
+		MaxIterations: orZero(e.MaxIterations), MaxBudget: orZero(e.MaxBudget),
+	}, true
+}
+
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func orZero[T any](v *T) (out T) {
+	if v != nil {
+		out = *v
+	}
+	return out
+}
+
+func listed(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

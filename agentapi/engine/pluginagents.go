@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/plugin"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+)
+
+// agentsMember is the member of a request, and of meta.json, with the agents that a
+// conversation can give tasks to beside those in files.
+const agentsMember = "agent_definitions"
+
+// addAgents keeps the agents of plugins with a new conversation, behind those of the
+// request. Of two with one name the first counts.
+func addAgents(s *control.Start, plugins []plugin.Plugin) error {
+	var added []json.RawMessage
+	for _, p := range plugins {
+		for _, d := range p.Agents {
+			raw, err := definition.Encode(d)
+			if err != nil {
+				return err
+			}
+			added = append(added, raw)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	members := make(map[string]json.RawMessage)
+	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
+		return refused("The request is not a JSON object.", nil)
+	}
+	var given []json.RawMessage
+	_ = json.Unmarshal(members[agentsMember], &given) // no list: none
+	list, err := json.Marshal(append(given, added...))
+	if err != nil {
+		return err
+	}
+	members[agentsMember] = list
+	s.Request, err = json.Marshal(members)
+	return err
+}
+
+// keptAgents are the agents that are kept with a conversation. What cannot be read is none.
+func (b *Backend) keptAgents(id string) (found []definition.Definition) {
+	meta, err := store.PeekMeta(b.cfg.Dir, id)
+	if err != nil {
+		return nil // whoever reads the file says so
+	}
+	var list []json.RawMessage
+	_ = json.Unmarshal(meta[agentsMember], &list) // no list: none
+	for _, raw := range list {
+		if d, ok := definition.Decode(raw); ok && !slices.ContainsFunc(found, func(other definition.Definition) bool { return other.Name == d.Name }) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
