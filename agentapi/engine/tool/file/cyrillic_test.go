@@ -35,9 +35,9 @@ func TestCyrillicTextIsReadAndWritten(t *testing.T) {
 		"French":            {"L'\xe9t\xe9 a \xe9t\xe9 tr\xe8s chaud \xe0 No\xebl\n", "L'été a été très chaud à Noël"},
 		"German":            {"\xc4rger \xfcber \xd6l, Stra\xdfe\n", "Ärger über Öl, Straße"},
 		"one word of two":   {"\xe4\xe0\n", "äà"},
-		"KOI8-R":            {"\xf0\xd2\xc9\xd7\xc5\xd4\n", "ðÒÉ×ÅÔ"},
-		"Greek":             {"\xca\xe1\xeb\xe7\xec\xdd\xf1\xe1 \xea\xfc\xf3\xec\xe5\n", "ÊáëçìÝñá êüóìå"},
-		"Hebrew":            {"\xf9\xec\xe5\xed \xf2\xe5\xec\xed\n", "ùìåí òåìí"},
+		"KOI8-R":            {"\xf0\xd2\xc9\xd7\xc5\xd4\n", "Привет"},
+		"Greek":             {"\xca\xe1\xeb\xe7\xec\xdd\xf1\xe1 \xea\xfc\xf3\xec\xe5\n", "Καλημέρα κόσμε"},
+		"Hebrew":            {"\xf9\xec\xe5\xed \xf2\xe5\xec\xed\n", "שלום עולם"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,8 +37,11 @@ func readText(p *place) (text, error) {
 
 // encode writes the new content of the file in its encoding.
 func (f text) encode(now string) ([]byte, error) {
-	if f.encoding == unknown {
+	switch {
+	case f.encoding == unknown:
 		return untold(f.data, now)
+	case f.encoding >= oneByte:
+		return recognisable(f, now)
 	}
 	return encode(now, f.encoding)
 }

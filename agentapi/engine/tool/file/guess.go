@@ -5,66 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// western reports whether bytes that are not UTF-8 look like Windows-1252: most
-// characters beyond ASCII are single ones or pairs in words of plain letters. Those of
-// Chinese, Japanese and Korean encodings, and of Greek or Hebrew, stand beside each
-// other. A text that is UTF-8 but for some bytes is none either.
-func western(data []byte) bool {
-	good, odd := 0, 0
-	for i := 0; i < len(data); {
-		if data[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		end := i
-		for end < len(data) && data[end] >= utf8.RuneSelf {
-			end++
-		}
-		switch before, after := letterAt(data, i-1), letterAt(data, end); {
-		case oddRun(data[i:end], before, after):
-			odd++
-		case before || after:
-			good++
-		}
-		i = end
-	}
-	return 2*odd <= good
-}
-
-// letterAt reports whether an ASCII letter is at a place, which may be outside.
-func letterAt(data []byte, i int) bool {
-	return i >= 0 && i < len(data) && data[i] < utf8.RuneSelf && unicode.IsLetter(rune(data[i]))
-}
-
-// oddRun reports whether bytes beyond ASCII, and whether a plain letter is before and
-// after them, are not what Windows-1252 has in words.
-func oddRun(run []byte, before, after bool) bool {
-	letters := 0
-	for _, c := range run {
-		r := windows1252.character(c)
-		if r >= 0x80 && r < 0xa0 || r == 'ƒ' { // no character, or one that no word has
-			return true
-		}
-		if unicode.IsLetter(r) {
-			letters++
-		}
-	}
-	switch {
-	case utf8.Valid(run):
-		return true
-	case len(run) > 3:
-		return true
-	case letters == 0:
-		return before && after && !strings.ContainsRune("’‘–—·\u00ad\u00a0", windows1252.character(run[0]))
-	}
-	return len(run) > 1 && !before && !after
-}
 
 // double are the encodings with two bytes for most characters, as far as it matters
 // where a character ends: which bytes begin one, and which end it.
@@ -131,10 +75,35 @@ func untold(old []byte, now string) ([]byte, error) {
 	return data, nil
 }
 
+// recognisable writes the new content of a file whose encoding was told from its words.
+// Characters that make it be taken for another encoding next time are refused, since what
+// is written then would be in that one.
+func recognisable(f text, now string) ([]byte, error) {
+	data, err := encode(now, f.encoding)
+	if err != nil {
+		return nil, err
+	}
+	head, tail := changed(f.data, data)
+	if asciiBytes(data[head : len(data)-tail]) {
+		return data, nil
+	}
+	if again, enc, err := decode(data); err == nil && enc >= oneByte && again != now {
+		return nil, fmt.Errorf("the file is written in %s, and with these characters it would be taken for %s", f.encoding, enc)
+	}
+	return data, nil
+}
+
+func asciiBytes(data []byte) bool {
+	return !slices.ContainsFunc(data, func(c byte) bool { return c >= utf8.RuneSelf })
+}
+
 // noCharacter says that a file cannot have a character.
 func noCharacter(e encoding, r rune) error {
 	if e == unknown {
 		return fmt.Errorf("the file is not UTF-8 and its encoding cannot be told, so only ASCII can be written, and not %q (%U)", r, r)
+	}
+	if len(e.tables()) > 1 {
+		return fmt.Errorf("the file is written in %s, which do not have the same byte for %q (%U)", e, r, r)
 	}
 	return fmt.Errorf("the file is written in %s, which has no character %q (%U)", e, r, r)
 }

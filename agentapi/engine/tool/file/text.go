@@ -20,31 +20,34 @@ const (
 	utf16Big
 	utf16LittleBare // without a byte order mark
 	utf16BigBare
-	// windows1252 is Latin-1 with printable characters in place of the second
-	// set of controls. Every byte is a character of it, so a text in another
-	// encoding is shown wrongly but is kept byte for byte.
-	windows1252
-	windows1251 // Cyrillic
-	unknown     // shown as Windows-1252; only ASCII can be written
+	// unknown is shown as Windows-1252, where every byte is a character: a text in another
+	// encoding is shown wrongly but is kept byte for byte. Only ASCII can be written.
+	unknown
+	// windows1252 is Latin-1 with printable characters in place of the second set of
+	// controls.
+	windows1252 = oneByte
 )
 
 func (e encoding) String() string {
+	if e >= oneByte {
+		return e.names()
+	}
 	return [...]string{
 		"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)",
 		"UTF-16 (little-endian) without a byte order mark", "UTF-16 (big-endian) without a byte order mark",
-		"Windows-1252", "Windows-1251", "an encoding that cannot be told",
+		"an encoding that cannot be told",
 	}[e]
 }
 
 // named is what is said of the encoding of a file, with a blank before it: nothing of
 // the usual one.
 func (e encoding) named() string {
-	switch e {
-	case utf8Plain, utf8BOM:
+	switch {
+	case e == utf8Plain, e == utf8BOM:
 		return ""
-	case windows1252, windows1251:
+	case e >= oneByte:
 		return fmt.Sprintf(" (not UTF-8; taken for %s)", e)
-	case unknown:
+	case e == unknown:
 		return " (not UTF-8; the encoding cannot be told, so characters other than ASCII are shown wrongly)"
 	}
 	return fmt.Sprintf(" (in %s)", e)
@@ -59,13 +62,6 @@ func (e encoding) mark() int {
 }
 
 var errBinary = errors.New("it is not a text file")
-
-// upper are the characters of Windows-1252 from 0x80 to 0x9f. Five bytes stand
-// for no character there and keep their number.
-var upper = [32]rune{
-	0x20ac, 0x81, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d, 0x017d, 0x8f,
-	0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d, 0x017e, 0x0178,
-}
 
 // sniffed is how much of a file is read to decide whether it is text.
 const sniffed = 8000
@@ -99,13 +95,7 @@ func decodeBytes(data []byte) (string, encoding, error) {
 	if bytes.ContainsFunc(data, control) {
 		return "", 0, errBinary
 	}
-	enc := unknown
-	switch {
-	case cyrillic(data):
-		enc = windows1251
-	case western(data):
-		enc = windows1252
-	}
+	enc := recognise(data)
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/8)
 	for _, c := range data {
@@ -117,18 +107,6 @@ func decodeBytes(data []byte) (string, encoding, error) {
 // control reports a character that text does not have.
 func control(c rune) bool {
 	return c < 0x09 || c >= 0x0e && c < 0x20 || c == 0x7f
-}
-
-// character is what a byte stands for in an encoding with one byte for each.
-func (e encoding) character(c byte) rune {
-	switch {
-	case c < 0x80:
-	case e == windows1251:
-		return cyrillicUpper[c-0x80]
-	case c < 0xa0:
-		return upper[c-0x80]
-	}
-	return rune(c)
 }
 
 // looksBinary tells data from text: text has no NUL, and few control
@@ -157,10 +135,8 @@ func encode(text string, e encoding) ([]byte, error) {
 		return encode16(text, binary.LittleEndian, e), nil
 	case utf16Big, utf16BigBare:
 		return encode16(text, binary.BigEndian, e), nil
-	case windows1252, windows1251, unknown:
-		return encodeBytes(text, e)
 	}
-	return nil, fmt.Errorf("encode as %d: %w", e, errors.ErrUnsupported)
+	return encodeBytes(text, e)
 }
 
 func encode16(text string, order binary.AppendByteOrder, e encoding) []byte {
@@ -184,18 +160,6 @@ func encodeBytes(text string, e encoding) ([]byte, error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-func (e encoding) byteOf(r rune) (byte, bool) {
-	if r >= 0 && r < 0x80 {
-		return byte(r), true
-	}
-	for c := 0x80; c <= 0xff; c++ {
-		if e.character(byte(c)) == r {
-			return byte(c), true
-		}
-	}
-	return 0, false
 }
 
 // crlf reports whether most lines of a text end as on Windows.
