@@ -33,9 +33,9 @@ func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
 	for strings.HasPrefix(args[0], "-") {
 		switch args[0] {
 		case "-type":
-			typed, args = append(typed, typing{prompt, strings.ReplaceAll(args[1]+"\n", "^C\n", "\x03")}), args[2:]
+			typed, args = append(typed, typing{prompt, keys(args[1])}), args[2:]
 		case "-after":
-			typed, args = append(typed, typing{regexp.MustCompile(args[1]), args[2] + "\n"}), args[3:]
+			typed, args = append(typed, typing{regexp.MustCompile(args[1]), keys(args[2])}), args[3:]
 		case "-int":
 			interrupt, args = true, args[1:]
 		default:
@@ -64,6 +64,9 @@ type typing struct {
 	after *regexp.Regexp
 	line  string
 }
+
+// keys are the keys of a line: ^C is one of its own.
+func keys(line string) string { return strings.ReplaceAll(line+"\n", "^C\n", "\x03") }
 
 // watch collects what the terminal shows until the program has ended, and does
 // what a person would do meanwhile.
@@ -154,7 +157,7 @@ func environ(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{
 		"HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TERM", "TZ", "PATH", "TMPDIR", "NO_COLOR", "CLICOLOR_FORCE",
-		"OHGW_KEY_STORE", "OH_PERSISTENCE_DIR", "OH_SECRET_KEY", fakeKeyringDir, "OHGW_AGENT_SERVER_URL", "OHGW_AGENT_SERVER_KEY", "OHGW_API_KEY", "OHGW_API_KEYS", "OHGW_BACKEND", "OPENAI_API_KEY", "OLLAMA_HOST", "OHGW_CONFIG", "OHGW_URL", "OHGW_ADDR", "SYSTEMCTL_LOG", "SYSTEMCTL_STATE", "GOCOVERDIR", "GORACE",
+		"OHGW_KEY_STORE", "OH_PERSISTENCE_DIR", "OH_SECRET_KEY", fakeKeyringDir, "OHGW_AGENT_SERVER_URL", "OHGW_AGENT_SERVER_KEY", "OHGW_API_KEY", "OHGW_API_KEYS", "OHGW_BACKEND", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OHGW_CONFIG", "OHGW_URL", "OHGW_ADDR", "SYSTEMCTL_LOG", "SYSTEMCTL_STATE", "GOCOVERDIR", "GORACE",
 	} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

@@ -93,6 +93,15 @@ func (c *session) noModels(ctx context.Context) error {
 	}
 }
 
+// firstModel are the ways to a model where there is none.
+func (c *session) firstModel(ctx context.Context) []string {
+	add := "ohgw profiles add NAME"
+	if _, command := c.keyAtHand(ctx); command != "" {
+		add = command
+	}
+	return []string{add, "ohgw chat --demo"}
+}
+
 // keyAtHand is the variable of a provider's key in the environment, and the command
 // that adds a profile with it; empty if there is none.
 func (c *session) keyAtHand(ctx context.Context) (variable, command string) {

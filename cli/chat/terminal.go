@@ -31,6 +31,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Lend: c.lend(ctx), Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
+	cfg.Hints.NoModels = c.firstModel(ctx)
 	if c.own != nil {
 		cfg.Place.Backend = c.own.Backend.Status.Name
 	} else {
@@ -57,7 +58,6 @@ func (c *session) hints() tui.Hints {
 	return tui.Hints{
 		Unreachable: []string{"ohgw serve"},
 		Locked:      []string{"ohgw tokens create NAME", "export OHGW_API_KEY=…"},
-		NoModels:    []string{"ohgw profiles add NAME", "ohgw chat --demo"},
 		Resume:      func(conversation string) string { return c.command() + " --conversation " + conversation },
 		Left:        c.left,
 	}

@@ -31,6 +31,9 @@ func (g *guide) ask(ctx context.Context) error {
 		g.Note("%s", g.Stderr.Styled(iostream.Bold, "Welcome to ohgw. An agent needs an LLM; these questions set one up."))
 	}
 	for {
+		if err := g.baseOfEnvironment(); err != nil {
+			return err
+		}
 		step := g.next()
 		if step == nil {
 			return nil

@@ -159,7 +159,10 @@ func (g *guide) check() error {
 // fill completes the plan without a person.
 func (g *guide) fill(ctx context.Context) error {
 	if g.plan.Model == "" {
-		return fault.NewUsage("the model is missing, and there is no terminal to ask on", "pass --model or --from-file")
+		return g.noModel(ctx)
+	}
+	if err := g.baseOfEnvironment(); err != nil {
+		return err
 	}
 	key, err := g.readKey(ctx)
 	if err != nil {
@@ -189,6 +192,41 @@ func (g *guide) fill(ctx context.Context) error {
 		Msg:  "the profile was not added: " + r.Model + " does not answer: " + r.Text,
 		Hint: "correct the flags, or add the profile without asking the model: --no-check", Code: r.Outcome.Code(),
 	}
+}
+
+// noModel says that the model is missing. A key in the environment is named, if no
+// provider was chosen.
+func (g *guide) noModel(ctx context.Context) error {
+	hint := "pass --model or --from-file"
+	settings, err := g.Settings(g.KeyFlags)
+	if err == nil && g.plan.Provider == "" && g.plan.BaseURL == "" {
+		if variable, command := firstrun.FromEnvironment(ctx, g.Setup(), settings); command != "" {
+			hint += "; or with the key in " + variable + ": " + command
+		}
+	}
+	return fault.NewUsage("the model is missing, and there is no terminal to ask on", hint)
+}
+
+// baseOfEnvironment gives the plan the base URL that a variable has for its provider. It is
+// stored with the profile, whose key is for its host only.
+func (g *guide) baseOfEnvironment() error {
+	if g.plan.BaseURL != "" || g.plan.From != nil || g.compatible {
+		return nil
+	}
+	variable, base := firstrun.BaseFromEnvironment(g.Setup(), g.plan)
+	if base == "" {
+		return nil
+	}
+	settings, err := g.Settings(g.KeyFlags)
+	if err != nil {
+		return err
+	}
+	if err := firstrun.CheckEnvironmentBase(settings, variable, base); err != nil {
+		return err
+	}
+	g.plan.BaseURL = base
+	g.Note("Base URL: %s, from the variable %s", setup.Clean(base), variable)
+	return nil
 }
 
 // hasKey reports whether the model can be asked: there is a key, or none is

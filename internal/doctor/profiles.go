@@ -31,6 +31,9 @@ func checkProfiles(ctx context.Context, w *World) Result {
 		return fine("%s in the agent-server, which stores them itself", plural(n, "profile"))
 	}
 	if p.Count == 0 {
+		if p.Add != "" {
+			return Result{Verdict: OK}.warn("there is no LLM profile in "+p.Base+", and "+p.Variable+" has a key", "", p.Add)
+		}
 		return Result{Verdict: OK}.warn("there is no LLM profile in "+p.Base, "", "ohgw profiles add, which asks for provider, key and model; or without a key: ohgw chat --demo")
 	}
 	return p.tell(fine("%s in %s", plural(p.Count, "profile"), p.Base))

@@ -89,6 +89,9 @@ type Profiles struct {
 	Names  []string // of those that OpenHands can load, sorted
 	Report profile.CheckReport
 	Active *ActiveProfile // nil: none is active
+	// Variable has a provider's key, and Add is the command that adds a profile with it;
+	// empty if there are profiles, or no such variable.
+	Variable, Add string
 }
 
 // ActiveProfile is the profile that the model "openhands" is.

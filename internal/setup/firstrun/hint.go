@@ -19,7 +19,9 @@ func FromEnvironment(ctx context.Context, env *setup.Env, s *config.Settings) (v
 		return "", ""
 	}
 	key, model := found[at], "MODEL"
-	if known := Proposals(key.Provider); len(known) > 0 {
+	if _, base := BaseFromEnvironment(env, Plan{Provider: key.Provider}); base != "" {
+		model = "MODEL" // only its server knows them
+	} else if known := Proposals(key.Provider); len(known) > 0 {
 		model = known[0]
 	}
 	command = "ohgw profiles add " + key.Provider + " --provider " + key.Provider + " --model " + model + " --key-from env:" + key.Variable

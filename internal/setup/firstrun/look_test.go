@@ -140,6 +140,7 @@ func TestAKeyInTheEnvironmentHasItsCommand(t *testing.T) {
 	}{
 		"Anthropic":           {map[string]string{"ANTHROPIC_API_KEY": key}, "ANTHROPIC_API_KEY", "ohgw profiles add anthropic --provider anthropic --model claude-sonnet-4-6 --key-from env:ANTHROPIC_API_KEY"},
 		"xAI":                 {map[string]string{"XAI_API_KEY": key}, "XAI_API_KEY", "ohgw profiles add xai --provider xai --model grok-4 --key-from env:XAI_API_KEY"},
+		"another server":      {map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "OPENAI_API_KEY", "ohgw profiles add openai --provider openai --model MODEL --key-from env:OPENAI_API_KEY"},
 		"no model is known":   {map[string]string{"CEREBRAS_API_KEY": key}, "CEREBRAS_API_KEY", "ohgw profiles add cerebras --provider cerebras --model MODEL --key-from env:CEREBRAS_API_KEY"},
 		"the second of two":   {map[string]string{"GEMINI_API_KEY": " ", "OPENAI_API_KEY": key}, "OPENAI_API_KEY", "ohgw profiles add openai --provider openai --model gpt-5.5 --key-from env:OPENAI_API_KEY"},
 		"not a key":           {map[string]string{"OPENAI_API_KEY": "two\nlines"}, "", ""},
@@ -164,6 +165,43 @@ func TestAKeyInTheEnvironmentHasItsCommand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheBaseURLOfTheEnvironmentIsThatOfTheProvider(t *testing.T) {
+	t.Parallel()
+	const here, ohgw = "http://127.0.0.1:9/v1", "http://localhost:6449/v1"
+	for name, tt := range map[string]struct {
+		env            map[string]string
+		plan           Plan
+		variable, base string
+		refused        string
+	}{
+		"OpenAI":                {map[string]string{"OPENAI_BASE_URL": here}, Plan{Provider: "openai"}, "OPENAI_BASE_URL", here, ""},
+		"the older variable":    {map[string]string{"OPENAI_API_BASE": here}, Plan{Provider: "openai"}, "OPENAI_API_BASE", here, ""},
+		"by the model":          {map[string]string{"OPENAI_BASE_URL": here}, Plan{Model: "gpt-5"}, "OPENAI_BASE_URL", here, ""},
+		"Anthropic":             {map[string]string{"ANTHROPIC_API_BASE": here}, Plan{Provider: "anthropic"}, "ANTHROPIC_API_BASE", here, ""},
+		"vLLM":                  {map[string]string{"HOSTED_VLLM_API_BASE": here}, Plan{Provider: "hosted_vllm"}, "HOSTED_VLLM_API_BASE", here, ""},
+		"of another provider":   {map[string]string{"OPENAI_BASE_URL": here}, Plan{Provider: "anthropic"}, "", "", ""},
+		"empty":                 {map[string]string{"OPENAI_BASE_URL": ""}, Plan{Provider: "openai"}, "", "", ""},
+		"not a URL":             {map[string]string{"OPENAI_BASE_URL": "127.0.0.1:9"}, Plan{Provider: "openai"}, "OPENAI_BASE_URL", "127.0.0.1:9", "is not a valid base URL"},
+		"ohgw, as clients have": {map[string]string{"OPENAI_BASE_URL": ohgw}, Plan{Provider: "openai"}, "OPENAI_BASE_URL", ohgw, "is the address of ohgw itself"},
+	} {
+		env := setuptest.New(t, tt.env)
+		settings, err := env.Settings(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		variable, base := BaseFromEnvironment(env, tt.plan)
+		if variable != tt.variable || base != tt.base {
+			t.Errorf("%s: %s, %s", name, variable, base)
+		}
+		if base == "" {
+			continue
+		}
+		if err := CheckEnvironmentBase(settings, variable, base); (err == nil) != (tt.refused == "") || err != nil && !strings.Contains(err.Error(), tt.refused) {
+			t.Errorf("%s: %v, want %q", name, err, tt.refused)
+		}
 	}
 }
 

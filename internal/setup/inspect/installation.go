@@ -194,6 +194,9 @@ func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error
 			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
 		}
 		out := doctor.Profiles{Base: store.Base(), Count: len(list)}
+		if settings, err := p.Settings(); err == nil && out.Count == 0 {
+			out.Variable, out.Add = firstrun.FromEnvironment(ctx, p.Env, settings)
+		}
 		if out.Report, err = store.Check(ctx, profile.CheckOptions{Keys: keys, CLI: places.CLI, Unfit: firstrun.Unfit}); err != nil {
 			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
 		}
