@@ -140,6 +140,12 @@ func TestScripts(t *testing.T) {
 			env.Defer(func() { endDetached(filepath.Join(env.Getenv("XDG_RUNTIME_DIR"), "ohgw")) })
 			return errors.Join(os.MkdirAll(env.Getenv("HOME"), 0o700), os.MkdirAll(env.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "mounts" { // this user can mount something, in a namespace of its own
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agentserver":  cmdAgentServer,
 			"appserver":    cmdAppServer,

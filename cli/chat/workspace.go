@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,6 +183,9 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string
 		if broad != "" {
 			c.Note("%s", broad)
 		}
+		if always != "" {
+			c.Note("If you refuse, it works in %s: that is the workspace of this ohgw.", c.tilde(always))
+		}
 		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "You have not agreed to this directory.")
 		if err != nil {
 			return err
@@ -201,62 +203,6 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string
 		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
 	return nil
-}
-
-// decline says where the agent works after a no to dir, and how to say yes. The chat
-// shows it as long as that is so: an Enter is easily a no that nobody meant.
-func (c *session) decline(dir, always string, broad bool) {
-	name, own := c.tilde(dir), "ohgw's state directory"
-	if dirs, err := c.Setup().Dirs(); err == nil {
-		own = c.tilde(dirs.Workspaces())
-	}
-	yes := c.command() + " --workspace ."
-	switch {
-	case always != "":
-		c.elsewhere = fmt.Sprintf("The agent works in %s all the same: it is the workspace of this ohgw. "+
-			"ohgw config show, or the command that started the daemon, says where that is set.", c.tilde(always))
-		c.away = tui.Where{Dir: c.tilde(always), Branch: workdir.Branch(always)}
-		return
-	case broad:
-		c.elsewhere = fmt.Sprintf("The agent does not work in %s, but in a new, empty directory below %s.\n"+
-			"To let it work with your files, run ohgw chat in a project directory.", name, own)
-		c.away.Away = []string{"a new directory, not " + name, "not in " + name}
-	default:
-		c.elsewhere = fmt.Sprintf("The agent does not work in %s, but in a new, empty directory below %s.\n"+
-			"To let it work in %s: %s", name, own, name, yes)
-		base := filepath.Base(dir)
-		c.away.Away = []string{"a new directory, not " + name + " (to work there: " + yes + ")", "not in " + base + ": " + yes, "not in " + base + ": --workspace .", "not in " + base}
-	}
-	c.declined = dir
-}
-
-// left tells, at the end of a chat, of the files that an agent has made in dir, where
-// the person may look for them in the directory that was declined.
-func (c *session) left(dir string) string {
-	dirs, err := c.Setup().Dirs()
-	if err != nil || c.declined == "" || dir == "" {
-		return ""
-	}
-	own, err := workdir.Resolve(dirs.Workspaces())
-	if err != nil || !workdir.Within(own, dir) {
-		return ""
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The agent's files are in %s, not in %s; they are removed with the conversation.", dir, c.tilde(c.declined))
-}
-
-// tilde is a path for people: below the home directory it begins with ~.
-func (c *session) tilde(dir string) string {
-	dirs, err := c.Setup().Dirs()
-	if err != nil {
-		return dir
-	}
-	if home, err := workdir.Resolve(dirs.Home); err == nil && workdir.Within(home, dir) {
-		return filepath.Join("~", strings.TrimPrefix(dir, home))
-	}
-	return dir
 }
 
 // unasked decides on dir where nobody is asked: a sandbox lets the agent read it. A

@@ -88,7 +88,7 @@ func write(path string, data []byte, opts Options) error {
 		return err
 	}
 	if err := replace(temp, target); err != nil {
-		if old == nil || !isMount(err) {
+		if old == nil || !IsMount(err) {
 			return errors.Join(err, os.Remove(temp))
 		}
 		if err := overMount(temp, target); err != nil {

@@ -11,9 +11,9 @@ import (
 
 func replace(from, to string) error { return os.Rename(from, to) }
 
-// isMount reports whether a file could not be replaced because something is mounted
+// IsMount reports whether a file could not be replaced because something is mounted
 // on it.
-func isMount(err error) bool { return errors.Is(err, syscall.EBUSY) }
+func IsMount(err error) bool { return errors.Is(err, syscall.EBUSY) }
 
 // syncDir makes the rename itself durable. Some file systems refuse to sync a
 // directory; there the order of writes is theirs to keep.

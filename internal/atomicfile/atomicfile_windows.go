@@ -40,6 +40,6 @@ func syncDir(string) error { return nil }
 
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// isMount reports whether a file could not be replaced because something is mounted
+// IsMount reports whether a file could not be replaced because something is mounted
 // on it: Windows mounts directories only.
-func isMount(error) bool { return false }
+func IsMount(error) bool { return false }

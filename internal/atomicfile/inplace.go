@@ -16,7 +16,7 @@ import (
 // the written file stays.
 func Over(root *os.Root, written, name string) error {
 	err := root.Rename(written, name)
-	if err == nil || !isMount(err) {
+	if err == nil || !IsMount(err) {
 		return err
 	}
 	if info, statErr := root.Lstat(name); statErr != nil || !info.Mode().IsRegular() {

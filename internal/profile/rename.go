@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
@@ -124,8 +125,26 @@ func (s *Store) renameFile(ctx context.Context, old, name string) error {
 		if taken, err := os.Lstat(to.Path); err == nil && (!strings.EqualFold(old, name) || !os.SameFile(info, taken)) {
 			return ErrExists
 		}
-		return os.Rename(from.Path, to.Path)
+		return mounted(from.Path, os.Rename(from.Path, to.Path))
 	})
+}
+
+// MountError says that the file of a profile is a mount of its own, as containers have
+// files of their hosts. Its content can be changed, and its name cannot.
+type MountError struct {
+	Path string
+	Err  error
+}
+
+func (e *MountError) Error() string { return e.Err.Error() }
+func (e *MountError) Unwrap() error { return e.Err }
+
+// mounted is the error of a change of the name at path.
+func mounted(path string, err error) error {
+	if err != nil && atomicfile.IsMount(err) {
+		return &MountError{path, err}
+	}
+	return err
 }
 
 // existing is CleanName for a profile that is there, whose name may be one of
@@ -202,7 +221,7 @@ func (s *Store) removeFile(ctx context.Context, name string) error {
 		case info.IsDir():
 			return &document.GateError{Action: canon.ErrorUnreadable, Msg: "is not a file"}
 		}
-		return os.Remove(f.Path)
+		return mounted(f.Path, os.Remove(f.Path))
 	})
 }
 

@@ -99,11 +99,8 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 	if used, ok := errors.AsType[*profile.InUseError](err); ok {
 		return inUse(name, used)
 	}
-	if newer, ok := errors.AsType[*profile.SettingsError](err); ok && document.IsNewer(err) {
-		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or change the active profile in OpenHands", newer.Err)
-	}
-	if newer, ok := errors.AsType[*profile.NewerFileError](err); ok {
-		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or rename the profile in OpenHands", newer.Err)
+	if f := fileFault(err, name); f != nil {
+		return f
 	}
 	switch {
 	case errors.Is(err, profile.ErrNotFound):
@@ -124,6 +121,21 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 		return fault.New("the files of OpenHands cannot be used", access(err), err)
 	}
 	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" shows the problem and its repair", err)
+}
+
+// fileFault is why a file can be read and not changed; nil if it is another error.
+func fileFault(err error, name string) error {
+	if newer, ok := errors.AsType[*profile.SettingsError](err); ok && document.IsNewer(err) {
+		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or change the active profile in OpenHands", newer.Err)
+	}
+	if newer, ok := errors.AsType[*profile.NewerFileError](err); ok {
+		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or rename the profile in OpenHands", newer.Err)
+	}
+	if mounted, ok := errors.AsType[*profile.MountError](err); ok {
+		return fault.New(fmt.Sprintf("the profile %q cannot be renamed or removed here: its file is mounted by itself, as in a container", name),
+			"copy it under another name: ohgw profiles add NAME --from-file "+fault.Word(mounted.Path)+"; or mount the directory "+filepath.Dir(mounted.Path)+" in place of the file", err)
+	}
+	return nil
 }
 
 // inUse says which other profiles use a profile.
