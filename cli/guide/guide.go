@@ -90,7 +90,7 @@ func Run(ctx context.Context, o *Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if g.agents {
-		if err := firstrun.ChooseServer(g.Setup(), g.found.AgentServer); err != nil {
+		if err := firstrun.ChooseServer(ctx, g.Setup(), g.found.AgentServer); err != nil {
 			g.Note("warning: your choice was not stored, so you will be asked again: %v", err)
 		}
 		return Outcome{}, nil

@@ -55,7 +55,7 @@ func TestAChosenAgentServerIsNotAskedForAgain(t *testing.T) {
 			a.Usual = func(string) string { return at }
 			a.StdinTTY, a.Stdout, a.Stderr = true, iostream.New(&a.Out, true, nil), iostream.New(&a.Err, true, nil)
 			if tt.chosen != "" {
-				if err := firstrun.ChooseServer(a.Setup(), tt.chosen); err != nil {
+				if err := firstrun.ChooseServer(t.Context(), a.Setup(), tt.chosen); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -1,25 +1,16 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
-	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/answers"
 	"github.com/ohgw/ohgw/internal/listener"
-	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -31,14 +22,14 @@ import (
 type adoption struct {
 	named   bool
 	address string
-	path    string // of the programs that were agreed to, in JSON lines
+	agreed  answers.Store[agreedJSON] // the programs that were agreed to
 	stored  func(context.Context) bool
 	now     func() time.Time
 
 	thisRun atomic.Pointer[string] // what was agreed to now, as runKey gives it
 }
 
-// agreedJSON is a line of the file. A line that cannot be read does not count.
+// agreedJSON is an answer.
 type agreedJSON struct {
 	Identity string    `json:"identity"`
 	Address  string    `json:"address"`
@@ -46,16 +37,13 @@ type agreedJSON struct {
 	Since    time.Time `json:"since"`
 }
 
-// agreedTimeout bounds the wait for another process that writes the file.
-const agreedTimeout = 5 * time.Second
-
 // newAdoption is that of the agent-server at address.
 func newAdoption(env *setup.Env, address string, named bool) (*adoption, error) {
 	dirs, err := env.Dirs()
 	if err != nil {
 		return nil, err
 	}
-	return &adoption{named: named, address: address, path: filepath.Join(dirs.State, "chat", "agent-servers.jsonl"), now: env.Now}, nil
+	return &adoption{named: named, address: address, agreed: answers.In[agreedJSON](dirs, "agent-servers.jsonl"), now: env.Now}, nil
 }
 
 // may reports whether the server may have keys now.
@@ -90,14 +78,7 @@ func (a *adoption) process() listener.Process {
 }
 
 func (a *adoption) has(identity string) bool {
-	data, err := os.ReadFile(a.path)
-	if err != nil || identity == "" {
-		return false
-	}
-	return slices.ContainsFunc(slices.Collect(bytes.Lines(data)), func(line []byte) bool {
-		var l agreedJSON
-		return json.Unmarshal(line, &l) == nil && l.Identity == identity
-	})
+	return identity != "" && a.agreed.Any(func(l agreedJSON) bool { return l.Identity == identity })
 }
 
 // offer asks the user whether the server may have the stored keys, if there are any and
@@ -131,30 +112,7 @@ func (a *adoption) offer(ctx context.Context, env *setup.Env, version string) {
 	if identity == "" {
 		return // a program that is not known cannot be recognized later
 	}
-	if err := a.add(ctx, agreedJSON{Identity: identity, Address: a.address, Program: p.Executable, Since: a.now().UTC().Truncate(time.Second)}); err != nil {
+	if err := a.agreed.Add(ctx, agreedJSON{Identity: identity, Address: a.address, Program: p.Executable, Since: a.now().UTC().Truncate(time.Second)}); err != nil {
 		env.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
-}
-
-func (a *adoption) add(ctx context.Context, l agreedJSON) (err error) {
-	line, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	if err := paths.MakePrivate(filepath.Dir(a.path)); err != nil {
-		return fmt.Errorf("remember agent-server: %w", err)
-	}
-	lock, err := filelock.Acquire(ctx, a.path+".lock", filelock.Options{Timeout: agreedTimeout, Mode: 0o600})
-	if err != nil {
-		return fmt.Errorf("remember agent-server: %w", err)
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	data, err := os.ReadFile(a.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remember agent-server: %w", err)
-	}
-	if len(data) > 0 && data[len(data)-1] != '\n' {
-		data = append(data, '\n')
-	}
-	return atomicfile.Write(a.path, append(append(data, line...), '\n'), atomicfile.Options{MaxMode: 0o600})
 }

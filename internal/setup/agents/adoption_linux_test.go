@@ -114,10 +114,10 @@ func TestAgreementIsToAProgramAndNotToAnAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(a.agreed.Path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(a.path, []byte(lines+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(a.agreed.Path, []byte(lines+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := given(t, env, s, a); got != 0 {
