@@ -54,7 +54,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	}
 	var t kit.Table
 	t.Add("level", string(r.Level))
-	landlock := "not in this kernel"
+	landlock := "not available"
 	if r.Landlock > 0 {
 		landlock = "ABI " + strconv.Itoa(r.Landlock)
 	}

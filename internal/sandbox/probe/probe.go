@@ -1,7 +1,8 @@
 // Package probe finds out which sandbox this machine can have, by making one.
 //
-// It changes nothing on the machine. Invariant: level full or reduced is reported
-// only after a program has run in a box of that level.
+// It changes nothing on the machine. Invariants: level full or reduced is reported only
+// after a program has run in a box of that level; level reduced without a reason that
+// names it has connections, servers and terminals.
 package probe
 
 import (
@@ -18,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/escape/attempt"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
@@ -64,7 +66,15 @@ func ask(ctx context.Context, read func(string) ([]byte, error), try func(contex
 		return r
 	}
 	r.Level = sandbox.Reduced
-	if err := try(ctx, sandbox.Reduced); err != nil {
+	switch err := try(ctx, sandbox.Reduced); {
+	case err == nil:
+	case errors.Is(err, errNoCalls):
+		r.Reason += "; and " + noCalls
+		if r.Fix == insideFix {
+			r.Fix = "rely on the outer one: --sandbox external"
+		}
+		r.Fix += "; or " + allowCalls
+	default:
 		r.Level = sandbox.Off
 		r.Reason += "; and " + explainReduced(err, r.Landlock)
 		if r.Fix == insideFix {
@@ -90,6 +100,17 @@ func explainReduced(err error, landlock int) string {
 	return "level reduced does not work either: " + err.Error()
 }
 
+// errNoCalls says that a box of level reduced holds, and that ohgw cannot make the calls
+// of the programs in it: connections, servers, terminals.
+var errNoCalls = errors.New("the calls of programs cannot be made in their place")
+
+// What is missing then, and what to do. Docker and what has its list of system calls
+// forbid pidfd_getfd to a container without CAP_SYS_PTRACE.
+const (
+	noCalls    = "pidfd_getfd or process_vm_readv is forbidden here, too: commands have no network, no servers and no new terminals"
+	allowCalls = "allow these system calls, in Docker by: docker run --cap-add SYS_PTRACE"
+)
+
 // try makes a box of a level in directories of its own.
 func try(ctx context.Context, level sandbox.Level) (err error) {
 	dir, err := os.MkdirTemp("", "ohgw-sandbox-")
@@ -111,15 +132,44 @@ func try(ctx context.Context, level sandbox.Level) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
-	running, err := box.Start(ctx, sandbox.Program{Args: []string{"true"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir})
-	if err != nil {
-		return err
-	}
-	code, err := running.Wait()
+	code, err := run(ctx, box, dir, nil, "true")
 	if err == nil && code != 0 {
 		err = fmt.Errorf("a program in the sandbox ended with exit code %d", code)
 	}
+	if err == nil && level == sandbox.Reduced && runtime.GOOS == "linux" {
+		err = tryCalls(ctx, box, dir)
+	}
 	return err
+}
+
+// tryCalls has a program of level reduced start a server and connect to it, which ohgw
+// does in its place.
+func tryCalls(ctx context.Context, box sandbox.Box, dir string) error {
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = self.Close() }()
+	code, err := run(ctx, box, dir, []*os.File{nil, nil, nil, self}, "/proc/self/fd/3", attempt.Name, "serve")
+	switch {
+	case err != nil:
+		return err
+	case code == attempt.Refused:
+		return errNoCalls
+	case code != attempt.Succeeded:
+		return fmt.Errorf("a server in the sandbox ended with exit code %d", code)
+	}
+	return nil
+}
+
+func run(ctx context.Context, box sandbox.Box, dir string, files []*os.File, args ...string) (code int, err error) {
+	running, err := box.Start(ctx, sandbox.Program{Args: args, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Files: files})
+	if err != nil {
+		return 0, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
+	defer stop()
+	return running.Wait()
 }
 
 // Where the kernel says what it allows.

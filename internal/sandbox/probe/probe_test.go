@@ -5,23 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes, too
 )
-
-// TestMain makes the test binary the helper as well.
-func TestMain(m *testing.M) {
-	if inside.Wanted(os.Args) {
-		os.Exit(inside.Main(os.Args))
-	}
-	os.Exit(m.Run())
-}
 
 func TestReasons(t *testing.T) {
 	t.Parallel()
@@ -55,6 +46,30 @@ func TestReasons(t *testing.T) {
 		})
 		if r.Level != sandbox.Off || !strings.Contains(r.Reason, test.want) || r.Fix == "" {
 			t.Errorf("%v: %+v, want %q", test.err, r, test.want)
+		}
+	}
+}
+
+// Level reduced without connections, servers and terminals says so, and what to do.
+func TestLevelReducedWithoutItsCallsIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		err  error
+		fix  string
+	}{
+		{"a container", syscall.EPERM, "rely on the outer one: --sandbox external; or allow these system calls, in Docker by: docker run --cap-add SYS_PTRACE"},
+		{"one with CAP_SYS_ADMIN", fmt.Errorf("make /proc: %w", syscall.EPERM), "start ohgw outside of it, or without that option (docs/sandbox.md); or allow these system calls, in Docker by: docker run --cap-add SYS_PTRACE"},
+	} {
+		read := func(string) ([]byte, error) { return []byte("Name:\tx\nSeccomp:\t2\n"), nil }
+		r := ask(t.Context(), read, func(_ context.Context, level sandbox.Level) error {
+			if level == sandbox.Full {
+				return c.err
+			}
+			return errNoCalls
+		})
+		if r.Level != sandbox.Reduced || !strings.Contains(r.Reason, "; and pidfd_getfd or process_vm_readv is forbidden here, too: ") || r.Fix != c.fix {
+			t.Errorf("%s: %+v, want the fix %q", c.name, r, c.fix)
 		}
 	}
 }

@@ -15,3 +15,11 @@ const (
 	Landlock   = "landlock"   // ENOSYS, as kernels without it answer
 	Listener   = "listener"   // notifications of seccomp: EBUSY, as inside of another sandbox with them
 )
+
+// What surrounds a program in the wild, by the system calls of ohgw that each forbids.
+const (
+	Unit        = "unit"         // RestrictNamespaces=yes of systemd
+	UnitNetwork = "unit-network" // RestrictNamespaces=~net of systemd: all others are allowed
+	Docker      = "docker"       // the list of Docker for a container without capabilities of an administrator
+	Snap        = "snap"         // a strictly confined snap: namespaces by clone alone, and no Landlock
+)

@@ -48,7 +48,39 @@ var rules = map[string][]rule{
 		{unix.SYS_LANDLOCK_ADD_RULE, 0, 0, unix.ENOSYS},
 		{unix.SYS_LANDLOCK_RESTRICT_SELF, 0, 0, unix.ENOSYS},
 	},
-	Listener: {{unix.SYS_SECCOMP, 1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, unix.EBUSY}},
+	Listener:    {{unix.SYS_SECCOMP, 1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, unix.EBUSY}},
+	Unit:        append(refused(unix.EPERM, unix.SYS_SETNS), restricted(anyNamespace)...),
+	UnitNetwork: append([]rule{{unix.SYS_SETNS, 1, unix.CLONE_NEWNET, unix.EPERM}}, restricted(unix.CLONE_NEWNET)...),
+	Docker: append(append(restricted(anyNamespace), refused(unix.EPERM, mounting...)...), refused(unix.EPERM,
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP)...),
+	Snap: append(refused(unix.EPERM, mounting...), refused(unix.EPERM,
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_VM_READV,
+		unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF)...),
+}
+
+// anyNamespace are the flags of all namespaces that clone can make.
+const anyNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// mounting are the calls that change mounts.
+var mounting = []uint32{
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+}
+
+// restricted forbids namespaces as systemd and Docker do. The flags of clone3 are in
+// memory, so it is absent: a program then uses clone.
+func restricted(flags uint32) []rule {
+	return []rule{{unix.SYS_CLONE, 0, flags, unix.EPERM}, {unix.SYS_UNSHARE, 0, flags, unix.EPERM}, {unix.SYS_CLONE3, 0, 0, unix.ENOSYS}}
+}
+
+// refused forbids calls whatever their arguments are.
+func refused(err unix.Errno, calls ...uint32) []rule {
+	all := make([]rule, 0, len(calls))
+	for _, number := range calls {
+		all = append(all, rule{number, 0, 0, err})
+	}
+	return all
 }
 
 // Forbid takes parts of the kernel from the calling thread, and from what it starts.

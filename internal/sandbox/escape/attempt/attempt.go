@@ -1,5 +1,6 @@
 // Package attempt makes one attempt to break out of a sandbox. It is what a copy of ohgw
-// does inside for package escape, which judges the attempts.
+// does inside for package escape, which judges the attempts. For package probe it also
+// does what a program of a sandbox may do: it starts a server and connects to it.
 //
 // It does not import net: internal/sandbox/early makes the attempt before the rest of
 // the program is initialised.
@@ -53,6 +54,7 @@ var attempts = map[string]struct {
 	"unshare":   {0, func([]string) error { return unshare() }},
 	"signal":    {1, func(args []string) error { return signalProcess(args[0]) }},
 	"commondir": {1, func(args []string) error { return plant(args[0]) }},
+	"serve":     {0, func([]string) error { return serve() }},
 }
 
 // plantWait is how long a planted file may stay. The watch takes microseconds, and

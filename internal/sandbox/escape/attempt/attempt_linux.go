@@ -42,6 +42,30 @@ func connect(network, address string) error {
 	}
 }
 
+// serve listens on a port of 127.0.0.1 and connects to it.
+func serve() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	if err := unix.Listen(fd, 1); err != nil {
+		return err
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		return err
+	}
+	own, ok := at.(*unix.SockaddrInet4)
+	if !ok {
+		return unix.EAFNOSUPPORT
+	}
+	return connect("tcp", "127.0.0.1:"+strconv.Itoa(own.Port))
+}
+
 // errOther says that the number is not ohgw's: in the namespace, another process
 // has it, or none.
 var errOther = errors.New("the process is another one")

@@ -33,6 +33,7 @@ func TestOutsideOfASandboxAttemptsSucceed(t *testing.T) {
 		{"write", file},
 		{"connect", "tcp", tcp.Addr().String()},
 		{"connect", "unix", unix.Addr().String()},
+		{"serve"},
 	} {
 		if got := run(args...); got != attempt.Succeeded {
 			t.Errorf("%s: exit code %d", strings.Join(args, " "), got)
