@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -26,6 +27,7 @@ type network struct {
 	policy *netpolicy.Policy // nil: nothing
 	env    []string          // for the command
 	gate   *netgate.Gate
+	asker  *presets.Asker // of package managers, also of those that have not answered yet
 
 	mu      sync.Mutex
 	refused map[netip.AddrPort]bool // what level reduced did not connect to
@@ -67,25 +69,66 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted [
 	if err := os.MkdirAll(dirs.State, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	asker := presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State, Cache: presets.CacheIn(dirs.State)})
-	defer asker.Close()
-	n := &network{env: manager.Proxied()}
-	expand := func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
-		found, err := presets.Workspace{Asker: asker, Dirs: []string{p.Workspace}}.Ask(ctx, preset)
-		n.env = append(slices.Clip(n.env), found.Env...)
-		for _, problem := range found.Problems {
-			o.Note("warning: --network: %v", problem)
-		}
-		return found.Entries, err
+	n := &network{
+		env:   manager.Proxied(),
+		asker: presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State, Cache: presets.CacheIn(dirs.State)}),
 	}
 	done := o.TellLate("Asking the package managers of this machine for their hosts …")
 	defer done()
-	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: slices.Concat(o.Network, granted), Reserved: reserved, Expand: expand})
-	if err != nil {
+	if err := n.allow(ctx, o, slices.Concat(o.Network, granted), reserved, p.Workspace); err != nil {
+		n.close()
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
 	}
 	p.Network, p.Ports = true, manager.Ports(n.policy)
 	return n, nil
+}
+
+// allow makes the policy. It waits for the package managers of the presets; the hosts of
+// one that is idle for too long are allowed when it has answered.
+func (n *network) allow(ctx context.Context, o *runOptions, entries []string, reserved []uint16, workspace string) (err error) {
+	tools := presets.Workspace{Asker: n.asker, Dirs: []string{workspace}}
+	var names []string
+	for _, text := range entries {
+		if e, err := netpolicy.ParseEntry(text); err == nil && e.Preset != "" {
+			name := strings.TrimPrefix(e.Preset, "@")
+			names = append(names, name)
+			tools.Begin(name)
+		}
+	}
+	var first sync.Map // what the package managers have said by now: Found by name
+	for _, name := range names {
+		found, err := tools.Ask(ctx, name)
+		if err != nil {
+			return fmt.Errorf("@%s: %w", name, err)
+		}
+		first.Store(name, found)
+		n.env = append(n.env, found.Env...)
+		for _, problem := range found.Problems {
+			o.Note("warning: --network: %v", problem)
+		}
+	}
+	n.policy, err = netpolicy.New(ctx, netpolicy.Config{
+		Allow: entries, Reserved: reserved, Late: true,
+		Expand: func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
+			if said, ok := first.LoadAndDelete(preset); ok {
+				found := said.(presets.Found)
+				return found.Entries, found.Unknown(preset)
+			}
+			found, err := tools.Ask(ctx, preset)
+			return found.Entries, cmp.Or(err, found.Unknown(preset))
+		},
+	})
+	if err == nil {
+		n.policy.Expand(ctx)
+	}
+	return err
+}
+
+// close ends the package managers that are still being asked.
+func (n *network) close() {
+	if n.asker != nil {
+		n.asker.Close()
+	}
 }
 
 // serve answers on the sockets of a sandbox.

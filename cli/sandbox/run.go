@@ -89,6 +89,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer n.close()
 	level, err := best(ctx)
 	if err != nil {
 		return err

@@ -10,6 +10,12 @@ import (
 	"sync"
 )
 
+// Expand expands the presets that are left, before a decision needs them. Those that cannot
+// be expanded are left.
+func (p *Policy) Expand(ctx context.Context) {
+	_ = p.expandLate(ctx, func() bool { return false }) // a decision has the error
+}
+
 // expandLate expands all presets that are left, at the same time, until it is enough.
 // The error is that of the presets that could not be expanded.
 func (p *Policy) expandLate(ctx context.Context, enough func() bool) error {

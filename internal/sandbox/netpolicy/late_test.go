@@ -3,6 +3,7 @@ package netpolicy_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -122,4 +123,30 @@ func TestADecisionEndsWithItsContext(t *testing.T) {
 			t.Errorf("pypi.example: %+v", d)
 		}
 	})
+}
+
+// Presets that are expanded before a decision are not asked for it, but for those that
+// failed; their ports are known.
+func TestPresetsThatWereExpandedAreNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	asked := map[string]int{}
+	failure := errors.New("no answer yet")
+	p := policy(t, netpolicy.Config{Allow: []string{"@go", "@python"}, Late: true, Expand: func(_ context.Context, preset string) ([]netpolicy.Entry, error) {
+		asked[preset]++
+		if preset == "go" {
+			return []netpolicy.Entry{{Host: netpolicy.Host{Name: "go.example"}, Port: 4873}}, nil
+		}
+		return nil, failure
+	}})
+	p.Expand(t.Context())
+	if !slices.Contains(p.Ports(), 4873) {
+		t.Errorf("the ports are %v", p.Ports())
+	}
+	d := p.Decide(t.Context(), netpolicy.Host{Name: "other.example"}, 443)
+	if want := "host other.example is not on the allow list, and no answer yet"; d.Allowed || d.Why != want {
+		t.Errorf("Decide() = %+v, want %q", d, want)
+	}
+	if asked["go"] != 1 || asked["python"] != 2 {
+		t.Errorf("asked %v", asked)
+	}
 }
