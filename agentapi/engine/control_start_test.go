@@ -254,6 +254,8 @@ func TestStartRefuses(t *testing.T) {
 		"own tag":       {Agent: inline, Tags: map[string]string{"ohgwprofile": "x"}},
 		"parent":        {Agent: inline, Parent: uuid.New()},
 		"encrypted key": {Agent: json.RawMessage(`{"llm":{"model":"m","api_key":"gAAAAAxx"}}`)},
+		"analyzer":      {Agent: inline, Analyzer: json.RawMessage(`{"kind":"EnsembleSecurityAnalyzer","analyzers":[]}`)},
+		"pattern":       {Agent: inline, Analyzer: json.RawMessage(`{"kind":"PatternSecurityAnalyzer","high_patterns":[["(?=a)","",""]]}`)},
 	} {
 		s.Workspace = filepath.Join(w.workspace, "never")
 		if _, _, err := w.backend.Control().Start(w.ctx(), s); !errors.Is(err, agentapi.ErrRefused) {
