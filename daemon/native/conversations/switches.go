@@ -66,11 +66,37 @@ func readAnalyzer(o *wire.Object, name string) json.RawMessage {
 	if in == nil {
 		return nil
 	}
-	if _, ok := in.Kinds("openhands.sdk.security.analyzer.SecurityAnalyzerBase", "PatternSecurityAnalyzer", "PolicyRailSecurityAnalyzer",
-		"EnsembleSecurityAnalyzer", "GraySwanAnalyzer", "LLMSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer"); !ok {
+	if !checkAnalyzer(in) {
 		return nil
 	}
 	return in.JSON()
+}
+
+// checkAnalyzer notes what is wrong with an analyzer and those inside of it. It reports
+// whether the kind is known.
+func checkAnalyzer(in *wire.Object) bool {
+	kind, ok := in.Kinds("openhands.sdk.security.analyzer.SecurityAnalyzerBase", "PatternSecurityAnalyzer", "PolicyRailSecurityAnalyzer",
+		"EnsembleSecurityAnalyzer", "GraySwanAnalyzer", "LLMSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer")
+	switch kind {
+	case "EnsembleSecurityAnalyzer":
+		in.Need("analyzers")
+		list := in.List("analyzers")
+		if list != nil && len(list) == 0 {
+			in.Wrong("analyzers", "too_short", "List should have at least 1 item after validation, not 0",
+				map[string]any{"field_type": "List", "min_length": 1, "actual_length": 0})
+		}
+		for _, item := range list {
+			if part := item.Object(); part != nil {
+				checkAnalyzer(part)
+			}
+		}
+		in.Bool("propagate_unknown", false)
+	case "PatternSecurityAnalyzer":
+		for _, name := range [...]string{"high_patterns", "medium_patterns", "injection_high_patterns", "injection_medium_patterns"} {
+			in.List(name)
+		}
+	}
+	return ok
 }
 
 func (s *server) switchProfile(w http.ResponseWriter, r *http.Request) error {
