@@ -34,6 +34,10 @@ type Engine interface {
 	// Children are the conversations that say that they are a part of these, the oldest
 	// first. One without children, or an unknown one, is not in it.
 	Children(ctx context.Context, ids ...string) (map[string][]string, error)
+	// LoadPlugin gives a conversation a plugin of the marketplaces that its agent has:
+	// "name" or "name@marketplace". ErrNoPlugin where none has it, agentapi.ErrBusy while a
+	// run goes on. Handles on the conversation end, and who watches it opens it again.
+	LoadPlugin(ctx context.Context, id, ref string) error
 	// Change sets what people say about a conversation. Other tags are an event.
 	Change(ctx context.Context, id string, ch Change) error
 	// Remove deletes a conversation, interrupting its run; the workspace stays.
@@ -61,6 +65,9 @@ var ErrNoEvent = errors.New("no such event")
 
 // ErrTaken says that the id of a fork belongs to a conversation already.
 var ErrTaken = errors.New("the conversation exists already")
+
+// ErrNoPlugin says that no marketplace has a plugin, or that there is no such marketplace.
+var ErrNoPlugin = errors.New("no such plugin")
 
 // Conversation is a handle on an open conversation.
 type Conversation interface {

@@ -17,32 +17,40 @@ const agentsMember = "agent_definitions"
 // addAgents keeps the agents of plugins with a new conversation, behind those of the
 // request. Of two with one name the first counts.
 func addAgents(s *control.Start, plugins []plugin.Plugin) error {
-	var added []json.RawMessage
-	for _, p := range plugins {
-		for _, d := range p.Agents {
-			raw, err := definition.Encode(d)
-			if err != nil {
-				return err
-			}
-			added = append(added, raw)
-		}
-	}
-	if len(added) == 0 {
-		return nil
+	added, err := encodedAgents(plugins...)
+	if err != nil || len(added) == 0 {
+		return err
 	}
 	members := make(map[string]json.RawMessage)
 	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
 		return refused("The request is not a JSON object.", nil)
 	}
-	var given []json.RawMessage
-	_ = json.Unmarshal(members[agentsMember], &given) // no list: none
-	list, err := json.Marshal(append(given, added...))
-	if err != nil {
+	if members[agentsMember], err = appended(members[agentsMember], added); err != nil {
 		return err
 	}
-	members[agentsMember] = list
 	s.Request, err = json.Marshal(members)
 	return err
+}
+
+// encodedAgents are the agents of plugins.
+func encodedAgents(plugins ...plugin.Plugin) (list []json.RawMessage, err error) {
+	for _, p := range plugins {
+		for _, d := range p.Agents {
+			raw, err := definition.Encode(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, raw)
+		}
+	}
+	return list, nil
+}
+
+// appended is a list with more items.
+func appended(list json.RawMessage, more []json.RawMessage) (json.RawMessage, error) {
+	var given []json.RawMessage
+	_ = json.Unmarshal(list, &given) // no list: none
+	return json.Marshal(append(given, more...))
 }
 
 // keptAgents are the agents that are kept with a conversation. What cannot be read is none.

@@ -33,12 +33,12 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 		return err
 	}
 	for _, p := range loaded {
-		if err := from.agent.addPlugin(p); err != nil {
+		if err := from.agent.addPlugin(p, inClear); err != nil {
 			return err
 		}
 	}
 	for _, p := range b.ownPlugins(loaded) {
-		if err := from.agent.addPlugin(p); err != nil {
+		if err := from.agent.addPlugin(p, inClear); err != nil {
 			b.cfg.Log.Warn("an installed plugin is not used", "plugin", p.Name, "directory", p.Dir, "reason", agentapi.PublicMessage(err, "its parts cannot be read"))
 			continue
 		}
@@ -157,12 +157,12 @@ func pathOf(environ []string) string {
 	return ""
 }
 
-// addPlugin adds the skills and MCP servers of a plugin. As in OpenHands, they take the
-// place of others with the same name.
-func (a agent) addPlugin(p plugin.Plugin) error {
+// addPlugin adds the skills and MCP servers of a plugin, whose secrets are sealed. As in
+// OpenHands, they take the place of others with the same name.
+func (a agent) addPlugin(p plugin.Plugin, seal func(string) (string, error)) error {
 	brought := agent{}
 	brought.set("mcp_config", p.Servers)
-	servers, err := storedServers(brought, inClear)
+	servers, err := storedServers(brought, seal)
 	if err != nil {
 		return fmt.Errorf("MCP servers of the plugin %s: %w", p.Name, err)
 	}

@@ -12,7 +12,6 @@ type NotServed struct{ Method, Path, Why string }
 
 // The reasons.
 const (
-	whyPlugins      = "plugins are programs of others that are fetched from the network; skills and MCP servers are served"
 	whySkillFetch   = "OpenHands' public skills are fetched from the network; clone one, and install its directory"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
@@ -26,7 +25,6 @@ func Missing() []NotServed {
 	return []NotServed{
 		{http.MethodPut, "/api/conversations/{id}/credential-bindings/{name}", whyACP},
 		{http.MethodPost, "/api/conversations/{id}/switch_acp_model", whyACP},
-		{http.MethodPost, "/api/conversations/{id}/load_plugin", whyPlugins},
 		{http.MethodGet, "/api/llm/subscription/openai/models", whySubscription},
 		{http.MethodGet, "/api/llm/subscription/openai/status", whySubscription},
 		{http.MethodPost, "/api/llm/subscription/openai/device/start", whySubscription},

@@ -115,9 +115,11 @@ func writeExtensions(t *testing.T, dir string) {
 		"upper/.plugin/plugin.json": fmt.Sprintf(manifest, "Upper"), "dots/.plugin/plugin.json": fmt.Sprintf(manifest, "../x"),
 		"directory/.plugin/plugin.json/x": "", "file": "", "skills/talk/SKILL.md": fmt.Sprintf(skill, "talk"), "skills/wrong/SKILL.md": fmt.Sprintf(skill, "other"),
 		"skills/odd/SKILL.md": "---\nname: [\n---\n", "repo/skills/sub/SKILL.md": fmt.Sprintf(skill, "sub"),
+		"market/.plugin/marketplace.json":       `{"name":"m","owner":{"name":"o"},"plugins":[{"name":"alpha","source":"./alpha"},{"name":"both","source":"./alpha"},{"name":"gone","source":"./gone"}]}`,
+		"other/.claude-plugin/marketplace.json": `{"name":"m","owner":{"name":"o"},"plugins":[{"name":"both","source":"./beta"}]}`, "bad/.plugin/marketplace.json": "{",
 		"link/.plugin/plugin.json": fmt.Sprintf(manifest, "link"), "pipe/.plugin/plugin.json": fmt.Sprintf(manifest, "pipe"),
 	}
-	for at, name := range map[string]string{"good": "good", "repo": "repo", "repo/plugins/inside": "inside"} {
+	for at, name := range map[string]string{"good": "good", "market/alpha": "alpha", "repo": "repo", "repo/plugins/inside": "inside"} {
 		files[at+"/.plugin/plugin.json"] = fmt.Sprintf(manifest, name)
 		files[at+"/commands/greet.md"] = command
 	}

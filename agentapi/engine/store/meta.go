@@ -134,6 +134,17 @@ func (d *Dir) Touch(at time.Time, title string) error {
 	return d.writeMeta(d.meta)
 }
 
+// Note sets a member of meta.json that this package does not know.
+func (d *Dir) Note(name string, value json.RawMessage) error {
+	if d.meta == nil {
+		if err := d.readMeta(d.opts.Now()); err != nil {
+			return err
+		}
+	}
+	d.meta[name] = value
+	return d.writeMeta(d.meta)
+}
+
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 func (d *Dir) writeMeta(meta any) error {

@@ -94,6 +94,7 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodPost, Path: one + "/security_analyzer", Summary: "Set who rates actions", Body: true, Handle: s.analyzer},
 		{Method: http.MethodPost, Path: one + "/switch_profile", Summary: "Use another LLM profile", Body: true, Handle: s.switchProfile},
 		{Method: http.MethodPost, Path: one + "/switch_llm", Summary: "Use another LLM", Body: true, Handle: s.switchLLM},
+		{Method: http.MethodPost, Path: one + "/load_plugin", Summary: "Add a plugin of a marketplace", Body: true, Handle: s.loadPlugin},
 		{Method: http.MethodPost, Path: one + "/ask_agent", Summary: "Ask a question that leaves no event", Body: true, Handle: s.ask},
 		{Method: http.MethodPost, Path: one + "/condense", Summary: "Summarize the history", Handle: s.condense},
 		{Method: http.MethodPost, Path: one + "/fork", Summary: "Copy a conversation", Query: skills, Body: true, Handle: s.fork},

@@ -243,3 +243,25 @@ func (s *server) navigate(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.writeInfo(w, r, http.StatusOK, record)
 }
+
+// loadPlugin adds a plugin of the marketplaces of a conversation.
+func (s *server) loadPlugin(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.NeedAlone("plugin_ref")
+	ref := o.String("plugin_ref", "")
+	if err := o.Err(); err != nil {
+		return err
+	}
+	if err := s.Engine.LoadPlugin(r.Context(), id, ref); err != nil {
+		return bare(err)
+	}
+	wire.WriteJSON(w, http.StatusOK, wire.Success())
+	return nil
+}

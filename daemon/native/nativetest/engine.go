@@ -145,6 +145,22 @@ func (e *Engine) Children(_ context.Context, ids ...string) (map[string][]string
 	return children, nil
 }
 
+// LoadPlugin has the marketplaces' one plugin, known; busy is told that a run goes on.
+func (e *Engine) LoadPlugin(_ context.Context, id, ref string) error {
+	if _, err := e.Get(id); err != nil {
+		return err
+	}
+	switch ref {
+	case "known":
+		return nil
+	case "busy":
+		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The agent is working."}
+	case "":
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Give plugin_ref."}
+	}
+	return &agentapi.Error{Kind: control.ErrNoPlugin, Msg: "Plugin '" + ref + "' not found"}
+}
+
 // Change sets the title and the tags.
 func (e *Engine) Change(_ context.Context, id string, ch control.Change) error {
 	c, err := e.Get(id)

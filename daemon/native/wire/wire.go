@@ -150,6 +150,7 @@ func statuses() []row {
 		{agentapi.ErrConversationNotFound, http.StatusNotFound},
 		{agentapi.ErrProfileNotFound, http.StatusNotFound},
 		{control.ErrNoEvent, http.StatusNotFound},
+		{control.ErrNoPlugin, http.StatusNotFound},
 		{control.ErrTaken, http.StatusConflict},
 		{agentapi.ErrBusy, http.StatusConflict},
 		{agentapi.ErrLost, http.StatusConflict},

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/plugin"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/hookfile"
+)
+
+// LoadPlugin gives a conversation a plugin of its marketplaces. What an agent has is
+// settled when the conversation is opened, so it is closed for that and opened again.
+func (c controlled) LoadPlugin(ctx context.Context, id, ref string) error {
+	conv, err := c.b.entered(ctx, id, func(e *entry) (bool, error) {
+		c.b.expect(e, true)
+		c.b.clear(e)
+		if err := c.b.loadPlugin(ctx, e, id, ref); err != nil {
+			return false, err
+		}
+		return c.b.start(ctx, e, agentapi.OpenRequest{ID: id, Existing: true})
+	})
+	if err != nil {
+		return err
+	}
+	return conv.Close()
+}
+
+// loadPlugin changes the stored conversation; the mutex of its entry is held.
+func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) error {
+	state, err := store.Peek(b.cfg.Dir, id)
+	if err != nil {
+		return b.openError(ctx, id, err)
+	}
+	p, err := b.fromMarketplace(ctx, id, state, ref)
+	if err != nil {
+		return err
+	}
+	if e.conv != nil {
+		working, err := e.conv.Working(ctx)
+		if err != nil || working {
+			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The agent is working; pause it, or wait for the end of its run, and load the plugin then.", Err: err}
+		}
+		if err := e.conv.Close(); err != nil {
+			b.cfg.Log.Warn("close conversation", "conversation", id, "err", err)
+		}
+		e.conv = nil
+	}
+	return b.openError(ctx, id, store.Amend(b.cfg.Dir, id, b.storeOptions(), func(d *store.Dir) error { return b.amendWith(d, p) }))
+}
+
+// fromMarketplace finds a plugin in the marketplaces that an agent has.
+func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.State, ref string) (plugin.Plugin, error) {
+	stored := agent{}
+	if err := json.Unmarshal(state.Agent, &stored); err != nil {
+		return plugin.Plugin{}, &store.DamageError{File: "base_state.json", Err: err}
+	}
+	var list []plugin.Registration
+	if raw := stored.object("agent_context")["registered_marketplaces"]; len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
+		return plugin.Plugin{}, refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
+	}
+	if len(list) == 0 {
+		return plugin.Plugin{}, refused("The conversation has no marketplaces; name them in registered_marketplaces of the agent's context when you start a conversation.", nil)
+	}
+	sources := b.sources(id)
+	from, err := sources.Resolve(ctx, list, ref)
+	if missing, ok := errors.AsType[*plugin.ResolveError](err); ok && missing.Missing {
+		return plugin.Plugin{}, &agentapi.Error{Kind: control.ErrNoPlugin, Msg: missing.Msg}
+	}
+	if err != nil {
+		return plugin.Plugin{}, refused(err.Error(), nil)
+	}
+	place, err := sources.Find(ctx, from)
+	if err != nil {
+		return plugin.Plugin{}, refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
+	}
+	p, err := plugin.Load(place.Dir)
+	if err != nil {
+		return plugin.Plugin{}, refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
+	}
+	for _, out := range p.LeftOut {
+		b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
+	}
+	return p, nil
+}
+
+// amendWith adds a plugin to what is stored of a conversation.
+func (b *Backend) amendWith(d *store.Dir, p plugin.Plugin) error {
+	stored := agent{}
+	if err := json.Unmarshal(d.State.Agent, &stored); err != nil {
+		return &store.DamageError{File: "base_state.json", Err: err}
+	}
+	if b.cfg.Seal == nil {
+		if err := b.keepClear(d.State.ID, stored, p); err != nil {
+			return err
+		}
+	}
+	if err := stored.addPlugin(p, b.cfg.Seal); err != nil {
+		return err
+	}
+	var err error
+	if d.State.Agent, err = json.Marshal(stored); err != nil {
+		return err
+	}
+	if err := amendHooks(&d.State, p.Hooks); err != nil {
+		return err
+	}
+	if err := amendAgents(d, p); err != nil {
+		return err
+	}
+	return errors.Join(d.SaveState(true), d.Touch(b.cfg.Now(), ""))
+}
+
+// amendAgents keeps the agents of a plugin with a conversation.
+func amendAgents(d *store.Dir, p plugin.Plugin) error {
+	added, err := encodedAgents(p)
+	if err != nil || len(added) == 0 {
+		return err
+	}
+	list, err := appended(d.Meta()[agentsMember], added)
+	if err != nil {
+		return err
+	}
+	return d.Note(agentsMember, list)
+}
+
+// keepClear keeps an agent with a plugin whose secrets are not stored.
+func (b *Backend) keepClear(id string, stored agent, p plugin.Plugin) error {
+	plain, _ := b.plainAgent(id, maps.Clone(stored))
+	plain = maps.Clone(plain)
+	if err := plain.addPlugin(p, inClear); err != nil {
+		return err
+	}
+	kept, err := json.Marshal(plain)
+	if err == nil {
+		b.unstored.set(id, inTheClear{agent: kept})
+	}
+	return err
+}
+
+// amendHooks puts the hooks of a plugin behind those of a conversation. Without hooks of
+// its own it goes on with those of the user, too.
+func amendHooks(state *store.State, hooks hookfile.Config) error {
+	if hooks == nil {
+		return nil
+	}
+	var given hookfile.Config
+	if len(state.HookConfig) > 0 {
+		var err error
+		if given, err = hookfile.Parse(state.HookConfig); err != nil {
+			return err
+		}
+	}
+	if given == nil {
+		state.Tags = maps.Clone(state.Tags)
+		if state.Tags == nil {
+			state.Tags = make(map[string]string)
+		}
+		state.Tags[tagPluginHooks] = "true"
+	}
+	merged, err := json.Marshal(given.Merge(hooks))
+	state.HookConfig = merged
+	return err
+}
