@@ -43,6 +43,9 @@ func (s *appServer) infoV1(id string) object {
 	case s.awake[id]:
 		o["sandbox_status"], o["execution_status"], o["session_api_key"] = "RUNNING", "finished", runtimeKey
 		o["conversation_url"] = s.runtime + "/api/conversations/" + id
+		if said := s.said[id]; len(said) > 0 && fails(said[len(said)-1]) {
+			o["execution_status"] = "error"
+		}
 	}
 	return o
 }
@@ -251,7 +254,7 @@ func (s *appServer) sandbox(box string) any {
 // runtimeRoutes are those of a runtime of either version. It ends the script if it is
 // sent the key of the server.
 func (s *appServer) runtimeRoutes(ts *testscript.TestScript) http.Handler {
-	files := map[string]string{"a.txt": "hello\n", "sub/b.bin": "\x00\x01\xff"}
+	files := map[string]string{"a.txt": "hello\n", "sub/b.bin": "\x00\x01\xff", "/workspace/evil.txt": "evil\n"}
 	file := func(w http.ResponseWriter, path string) {
 		text, ok := files[strings.TrimPrefix(path, "/workspace/project/")]
 		if !ok {
@@ -268,6 +271,10 @@ func (s *appServer) runtimeRoutes(ts *testscript.TestScript) http.Handler {
 	})
 	mux.HandleFunc(v0+"/select-file", func(w http.ResponseWriter, r *http.Request) {
 		text, ok := files[r.URL.Query().Get("file")]
+		if strings.Contains(text, "\x00") {
+			say(w, 415, object{"error": "Unable to open binary file"})
+			return
+		}
 		if !ok {
 			say(w, 500, object{"error": "Error opening file: File not found: x"})
 			return

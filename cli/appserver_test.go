@@ -176,12 +176,23 @@ func (s *appServer) events(id string) []object {
 		}
 		list = append(list,
 			object{"id": fmt.Sprintf("e%d", n), "kind": "MessageEvent", "timestamp": at, "source": "user", "llm_message": object{"role": "user", "content": []object{{"type": "text", "text": text}}}},
-			object{
+			failedOr(text, object{
 				"id": fmt.Sprintf("e%d", n+1), "kind": "ActionEvent", "timestamp": at, "source": "agent", "tool_name": "finish", "tool_call_id": "c", "llm_response_id": "r", "thought": []object{},
 				"tool_call": object{"id": "c", "name": "finish", "arguments": "{}", "origin": "completion"}, "action": object{"kind": "FinishAction", "message": "done: " + text},
-			})
+			}))
 	}
 	return list
+}
+
+// fails reports whether the run of a message fails.
+func fails(text string) bool { return strings.Contains(text, "fail") }
+
+// failedOr is the last event of a run.
+func failedOr(text string, finished object) object {
+	if !fails(text) {
+		return finished
+	}
+	return object{"id": finished["id"], "kind": "ConversationErrorEvent", "timestamp": finished["timestamp"], "source": "environment", "code": "LLMAuthenticationError", "detail": "no credit left"}
 }
 
 // archive is a zip archive with names and texts in turn.

@@ -22,20 +22,24 @@ import (
 // hint is the line of an error with what to do.
 var hint = regexp.MustCompile(`(?m)^  hint: +(.*)$`)
 
-// carryout [-background | -code N] COMMAND [PLACEHOLDER=VALUE]...
+// carryout [-background | -code N | -tty SHOWN KEYS] COMMAND [PLACEHOLDER=VALUE]...
 //
 // Does what stderr says: its last hint, or a line where it is no error, must have the
 // command, which is typed into a shell as it is there, with the placeholders filled in. What
 // the shell exports is in the environment of what follows. With -background the
 // command goes on, and the script waits for its daemon. With -code it ends with that
-// exit code: it shows what is wrong.
+// exit code: it shows what is wrong. With -tty it is typed on a terminal, and the keys
+// when that shows what matches.
 func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
 	background, code := args[0] == "-background", "0"
+	var onTerminal []string
 	switch {
 	case background:
 		args = args[1:]
 	case args[0] == "-code":
 		code, args = args[1], args[2:]
+	case args[0] == "-tty":
+		onTerminal, args = []string{"-after", args[1], args[2], "0", "sh", "-c"}, args[3:]
 	}
 	line := args[0]
 	said := ts.ReadFile("stderr")
@@ -50,8 +54,12 @@ func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
 		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(placeholder) + `\b`)
 		line = word.ReplaceAllLiteralString(line, value)
 	}
-	if background {
+	switch {
+	case background:
 		typeInBackground(ts, line)
+		return
+	case onTerminal != nil:
+		cmdTTY(ts, false, append(onTerminal, line))
 		return
 	}
 	typeIn(ts, line, code)
@@ -100,7 +108,7 @@ var command = regexp.MustCompile(`(?:^|[ (])(?:export [A-Z]|chmod |sudo |unset [
 	`ohgw (?:acp|agents|chat|completion|config|connect|conversations|doctor|help|keys|logs|models|profiles|ps|serve|service|status|stop|tokens|version)\b)`)
 
 // carries is a line of a script that carries out a hint.
-var carries = regexp.MustCompile(`^(?:\[\w+\] )?carryout (?:-background |-code \d+ )?(.*)`)
+var carries = regexp.MustCompile(`^(?:\[\w+\] )?carryout (?:-background |-code \d+ |-tty (?:'[^']*'|\S+) \S+ )?(.*)`)
 
 // Every hint with a command is carried out by a script, or stands in hints.tsv
 // with the reason why none can.
@@ -230,7 +238,7 @@ func carriedOut(text string, done []string) bool {
 			return true
 		}
 		// The command has what a run has filled in.
-		text, _, _ := strings.Cut(text, " shows ")
+		text, _, _ := strings.Cut(strings.Replace(text, " prints ", " shows ", 1), " shows ")
 		for at := range text {
 			rest := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(text[at:]), "…", ".*"))
 			if rest.MatchString(typed) && strings.Contains(text[at:], "…") && command.MatchString(" "+text[at:]) {

@@ -141,10 +141,13 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.MkdirAll(env.Getenv("HOME"), 0o700), os.MkdirAll(env.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "mounts" { // this user can mount something, in a namespace of its own
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "mounts": // this user can mount something, in a namespace of its own
+				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
+			case "root":
+				return os.Getuid() == 0, nil
 			}
-			return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agentserver":  cmdAgentServer,

@@ -156,7 +156,7 @@ func isFile(path string) bool {
 func environ(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{
-		"HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TERM", "TZ", "PATH", "TMPDIR", "NO_COLOR", "CLICOLOR_FORCE",
+		"HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TERM", "TZ", "PATH", "USER", "TMPDIR", "NO_COLOR", "CLICOLOR_FORCE",
 		"OHGW_KEY_STORE", "OH_PERSISTENCE_DIR", "OH_SECRET_KEY", fakeKeyringDir, "OHGW_AGENT_SERVER_URL", "OHGW_AGENT_SERVER_KEY", "OHGW_API_KEY", "OHGW_API_KEYS", "OHGW_BACKEND", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OHGW_CONFIG", "OHGW_URL", "OHGW_ADDR", "SYSTEMCTL_LOG", "SYSTEMCTL_STATE", "GOCOVERDIR", "GORACE",
 	} {
 		if value := ts.Getenv(name); value != "" {

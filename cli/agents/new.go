@@ -14,7 +14,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/setup/roster"
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 // newOptions is what the command takes.
@@ -71,7 +73,7 @@ func runNew(o *newOptions) error {
 	}
 	path := filepath.Join(dir, name+".md")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fault.New("cannot create the directory of the agent", "make it writable: chmod u+rwx "+dir, err)
+		return fault.New("cannot create the directory of the agent", "make it writable: "+storage.Access(dir, os.Stat, keyfile.Mine), err)
 	}
 	if err := create(path, o.text()); err != nil {
 		return err

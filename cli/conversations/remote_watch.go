@@ -98,7 +98,7 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 			}
 		}
 		if run.ended(status, p.Now()) && !run.expectsReason(status) {
-			return p.tellEnd(conv, w, run, status)
+			return p.tellEnd(acc, conv, w, run, status)
 		}
 		select {
 		case <-ctx.Done():
@@ -162,9 +162,9 @@ func (r *runSeen) cause() error {
 }
 
 // tellEnd prints the end of a run.
-func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
+func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
 	if status != "" && status != event.Idle && !r.ran {
-		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", nil)
+		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+fault.Word(acc.Server.Name), nil)
 	}
 	if status == "" {
 		status = event.Finished
@@ -184,7 +184,7 @@ func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, st
 	}
 	switch status {
 	case event.Failed, event.Stuck:
-		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", r.cause())
+		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+fault.Word(acc.Server.Name), r.cause())
 	case event.Waiting:
 		p.Note("The agent waits for your confirmation at %s", conv.WebURL)
 	case event.Paused:
