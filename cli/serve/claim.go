@@ -50,6 +50,9 @@ func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
 	switch {
 	case !ok:
+		if foreign := setup.ForeignFault(dirs, err); foreign != nil {
+			return foreign
+		}
 		return fault.New("the runtime directory or the state directory cannot be used", "make both directories private: chmod -R u+rwX,go-w "+fault.Word(dirs.Runtime)+" "+fault.Word(dirs.State), err)
 	case running.Info.URL != "":
 		return &fault.Error{

@@ -12,6 +12,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/keyfile"
+	"github.com/ohgw/ohgw/internal/storage"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -135,6 +137,8 @@ func unreadable(path string, err error) error {
 	hint := "make the file readable, or choose another file with --config"
 	if errors.Is(err, fs.ErrNotExist) {
 		hint = "create the file, or remove --config and OHGW_CONFIG to use the default"
+	} else if errors.Is(err, fs.ErrPermission) {
+		hint = "make the file readable: " + storage.Access(path, os.Stat, keyfile.Mine) + "; or choose another file with --config"
 	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // the message has the path already

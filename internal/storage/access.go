@@ -2,7 +2,9 @@ package storage
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,4 +35,35 @@ func word(path string) string {
 		return strconv.Quote(path)
 	}
 	return path
+}
+
+// Foreign are those of some directories that belong to another user, or have an entry that
+// does: after one "sudo ohgw", say.
+func Foreign(dirs []string, mine func(fs.FileInfo) bool) (list []string) {
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && (!mine(info) || hasForeign(dir, mine)) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+func hasForeign(dir string, mine func(fs.FileInfo) bool) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err == nil && !mine(info)
+	})
+}
+
+// Reclaim is the command that gives directories, with all that is in them, to the user.
+func Reclaim(dirs []string) string {
+	words := make([]string, len(dirs))
+	for i, dir := range dirs {
+		words[i] = word(dir)
+	}
+	return "sudo chown -R $USER " + strings.Join(words, " ")
 }

@@ -2,6 +2,9 @@ package storage_test
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -30,5 +33,23 @@ func TestAccessIsAModeForTheOwnerOnly(t *testing.T) {
 		if got := storage.Access(tt.path, files.Stat, func(fs.FileInfo) bool { return tt.mine }); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.path, got, tt.want)
 		}
+	}
+}
+
+func TestForeignDirectoriesAreThoseWithFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	mine, others, empty := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, dir := range []string{mine, others} {
+		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owned := func(info fs.FileInfo) bool { return info.IsDir() }
+	got := storage.Foreign([]string{empty, others, filepath.Join(mine, "missing")}, owned)
+	if want := []string{others}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := storage.Reclaim([]string{"/a", "/b c"}), `sudo chown -R $USER /a "/b c"`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -40,7 +40,10 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 	}
 	records, err := claimRecords(ctx, dirs)
 	if err != nil {
-		return nil, fault.New("the state directory cannot be used", "repair it, or choose another one with XDG_STATE_HOME", err)
+		if foreign := setup.ForeignFault(dirs, err); foreign != nil {
+			return nil, foreign
+		}
+		return nil, fault.New("the state directory cannot be used", "make it usable: chmod -R u+rwX,go-w "+fault.Word(dirs.State)+"; or choose another one with XDG_STATE_HOME", err)
 	}
 	free := func() error { return records.lock.Release() }
 	own := *s
