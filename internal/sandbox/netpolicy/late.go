@@ -29,16 +29,44 @@ func (p *Policy) expandLate(ctx context.Context, enough func() bool) error {
 	defer asking.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers := make(chan error, len(late))
+	answers := make(chan expanded, len(late))
 	for _, preset := range late {
-		asking.Go(func() { answers <- p.expandOne(ctx, preset) })
+		asking.Go(func() { answers <- expanded{preset, p.expandOne(ctx, preset)} })
 	}
-	var errs []string
-	for range late {
-		err := <-answers
+	unknown := map[string]error{}
+	for waiting := len(late); waiting > 0; {
+		a := <-answers
+		if _, again := unknown[a.preset]; !again {
+			waiting--
+		}
 		if enough() {
 			return nil
 		}
+		unknown[a.preset] = a.err
+		// While the others are waited for, it may be answered after all.
+		if later, ok := errors.AsType[Later](a.err); ok && waiting > 0 {
+			asking.Go(func() {
+				select {
+				case <-later.Answered():
+					answers <- expanded{a.preset, p.expandOne(ctx, a.preset)}
+				case <-ctx.Done():
+				}
+			})
+		}
+	}
+	return joined(unknown)
+}
+
+// expanded is how the expansion of a preset went.
+type expanded struct {
+	preset string
+	err    error
+}
+
+// joined is one error for those of all presets.
+func joined(all map[string]error) error {
+	var errs []string
+	for _, err := range all {
 		if err != nil {
 			errs = append(errs, err.Error())
 		}
@@ -48,6 +76,13 @@ func (p *Policy) expandLate(ctx context.Context, enough func() bool) error {
 	}
 	slices.Sort(errs) // and not in the order of their answers
 	return errors.New(strings.Join(errs, "; "))
+}
+
+// Later is an error of [Config.Expand] for a preset that is not waited for any longer. A
+// decision that waits for others expands it again when its channel is closed.
+type Later interface {
+	error
+	Answered() <-chan struct{}
 }
 
 // expandOne adds the entries of a preset. It is left for the next time if it could not

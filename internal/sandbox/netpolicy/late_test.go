@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -129,9 +130,12 @@ func TestADecisionEndsWithItsContext(t *testing.T) {
 // failed; their ports are known.
 func TestPresetsThatWereExpandedAreNotAskedAgain(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	asked := map[string]int{}
 	failure := errors.New("no answer yet")
 	p := policy(t, netpolicy.Config{Allow: []string{"@go", "@python"}, Late: true, Expand: func(_ context.Context, preset string) ([]netpolicy.Entry, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		asked[preset]++
 		if preset == "go" {
 			return []netpolicy.Entry{{Host: netpolicy.Host{Name: "go.example"}, Port: 4873}}, nil
@@ -148,5 +152,48 @@ func TestPresetsThatWereExpandedAreNotAskedAgain(t *testing.T) {
 	}
 	if asked["go"] != 1 || asked["python"] != 2 {
 		t.Errorf("asked %v", asked)
+	}
+}
+
+// later is the error of a preset that answers after it was waited for.
+type later chan struct{}
+
+func (later) Error() string               { return "no answer yet" }
+func (l later) Answered() <-chan struct{} { return l }
+
+// A preset that is not waited for any longer, and answers while others are waited for, is
+// enough for a decision. Otherwise the decision has only the errors that are left.
+func TestADecisionNeedsAPresetThatAnswersLate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		host    string
+		python  error // how the other preset ends
+		allowed bool
+		why     string
+	}{
+		{host: "go.example", allowed: true},
+		{"other.example", errors.New("pip is broken"), false, "host other.example is not on the allow list, and pip is broken"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, p := late(t)
+			answered := make(later)
+			made := decide(t.Context(), p, c.host)
+			w["go"] <- answer{err: answered}
+			synctest.Wait()
+			select {
+			case d := <-made:
+				t.Fatalf("it did not wait for python: %+v", d)
+			default:
+			}
+			close(answered)
+			w["go"] <- answer{hosts: []string{"go.example"}}
+			synctest.Wait()
+			if c.python != nil {
+				w["python"] <- answer{err: c.python}
+			}
+			if d := <-made; d.Allowed != c.allowed || d.Why != c.why {
+				t.Errorf("%s: Decide() = %+v", c.host, d)
+			}
+		})
 	}
 }

@@ -200,7 +200,7 @@ func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
 			case <-a.done:
 				all.add(a.found)
 			default:
-				all.Problems = append(all.Problems, fmt.Errorf("@%s: no answer yet after %v", a.preset, w.Asker.cfg.Patience))
+				all.Problems = append(all.Problems, &lateError{a, w.Asker.cfg.Patience})
 			}
 		case <-ctx.Done():
 			return Found{}, ctx.Err()
@@ -208,6 +208,21 @@ func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
 	}
 	return all, nil
 }
+
+// lateError says that a tool is not waited for any longer.
+type lateError struct {
+	asked    *asked
+	patience time.Duration
+}
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("@%s: no answer yet after %v", e.asked.preset, e.patience)
+}
+
+// Answered is closed when the tool has answered, for [netpolicy.Later].
+func (e *lateError) Answered() <-chan struct{} { return e.asked.done }
+
+var _ netpolicy.Later = (*lateError)(nil)
 
 // Begin asks the tools of a preset, and does not wait for them. Those that failed
 // before are asked again.
