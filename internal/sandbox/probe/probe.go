@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -178,6 +179,7 @@ const (
 	debian     = "/proc/sys/kernel/unprivileged_userns_clone"
 	namespaces = "/proc/sys/user/max_user_namespaces"
 	status     = "/proc/self/status"
+	cgroup     = "/proc/self/cgroup"
 )
 
 // explain says why there is no box, and what to do.
@@ -203,7 +205,7 @@ func explain(err error, read func(string) ([]byte, error)) (reason, fix string) 
 		return "a part of /proc is covered, by a container or an option of the service: the kernel then permits no new /proc",
 			"start ohgw outside of it, or without that option (docs/sandbox.md)"
 	case denied && strings.Contains(value(status), "\nSeccomp:\t2"):
-		return "ohgw already runs inside a sandbox or a container, which forbids another one", insideFix
+		return filtered(unit(value(cgroup)))
 	case denied:
 		return "this system forbids user namespaces: " + err.Error(), "ask the administrator to allow them"
 	}
@@ -216,6 +218,37 @@ const (
 	insideFix      = "rely on the outer one, or start ohgw outside of it"
 	onlyOutsideFix = "rely on the outer one: --sandbox external; or start ohgw outside of it"
 )
+
+// filtered says that a filter of system calls is around ohgw: that of a unit, if its
+// control group is known, or of a sandbox or a container.
+func filtered(unit string) (reason, fix string) {
+	if unit == "" {
+		return "ohgw already runs inside a sandbox or a container, which forbids another one", insideFix
+	}
+	return "a filter of system calls forbids namespaces to the unit " + path.Base(unit), unitFix(unit)
+}
+
+// unit is the control group of the systemd service that this process is a part of; ""
+// if it is a part of none. Containers and sessions end in other words.
+func unit(groups string) string {
+	for line := range strings.Lines(groups) {
+		// The control group is the third field, of systemd's own hierarchy or of the only one.
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) == 3 && (fields[1] == "" || fields[1] == "name=systemd") && strings.HasSuffix(fields[2], ".service") {
+			return fields[2]
+		}
+	}
+	return ""
+}
+
+// unitFix is the command for a service of the system, or for one of a user.
+func unitFix(group string) string {
+	edit := "systemctl edit --full "
+	if strings.Contains(group, "/user@") {
+		edit = "systemctl --user edit --full "
+	}
+	return "take RestrictNamespaces= and SystemCallFilter= out of it: " + edit + path.Base(group)
+}
 
 // switchedOff is the file by which this system forbids user namespaces; "" if none
 // does.

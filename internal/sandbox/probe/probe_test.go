@@ -27,6 +27,9 @@ func TestReasons(t *testing.T) {
 		{syscall.EPERM, map[string]string{debian: "0\n"}, "unprivileged_userns_clone is 0"},
 		{syscall.ENOSPC, map[string]string{namespaces: "0\n"}, "max_user_namespaces is 0"},
 		{syscall.EPERM, map[string]string{status: "Name:\tx\nSeccomp:\t2\n"}, "already runs inside"},
+		{syscall.EPERM, map[string]string{status: "Name:\tx\nSeccomp:\t2\n", cgroup: "0::/user.slice/user-1000.slice/session-1.scope\n"}, "already runs inside"},
+		{syscall.EPERM, map[string]string{status: "Name:\tx\nSeccomp:\t2\n", cgroup: "0::/system.slice/docker-1.scope\n"}, "already runs inside"},
+		{syscall.EPERM, map[string]string{status: "Name:\tx\nSeccomp:\t2\n", cgroup: "3:cpu:/a.service\n0::/system.slice/my-ohgw.service\n"}, "to the unit my-ohgw.service"},
 		{syscall.EPERM, map[string]string{appArmor: "0\n"}, "forbids user namespaces: start the sandbox: operation not permitted"},
 		{fmt.Errorf("make /proc: %w", syscall.EPERM), nil, "a part of /proc is covered"},
 		{errors.New("no space"), nil, "no space"},
@@ -70,6 +73,21 @@ func TestLevelReducedWithoutItsCallsIsSaid(t *testing.T) {
 		})
 		if r.Level != sandbox.Reduced || !strings.Contains(r.Reason, "; and pidfd_getfd or process_vm_readv is forbidden here, too: ") || r.Fix != c.fix {
 			t.Errorf("%s: %+v, want the fix %q", c.name, r, c.fix)
+		}
+	}
+}
+
+func TestTheFixOfAUnitEditsIt(t *testing.T) {
+	t.Parallel()
+	for group, want := range map[string]string{
+		"/system.slice/ohgw.service": "systemctl edit --full ohgw.service",
+		"/user.slice/user-1000.slice/user@1000.service/app.slice/ohgw.service":    "systemctl --user edit --full ohgw.service",
+		"/user.slice/user-0.slice/user@0.service/app.slice/app-a@b\\x2dc.service": "systemctl --user edit --full app-a@b\\x2dc.service",
+	} {
+		for _, line := range []string{"0::" + group, "1:name=systemd:" + group, "12:pids:/x\n1:name=systemd:" + group + "\n0::/\n"} {
+			if got := unitFix(unit(line)); got != "take RestrictNamespaces= and SystemCallFilter= out of it: "+want {
+				t.Errorf("%q: %q", line, got)
+			}
 		}
 	}
 }
