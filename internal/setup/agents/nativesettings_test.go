@@ -2,12 +2,19 @@ package agents
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/files"
+	"github.com/ohgw/ohgw/internal/profile"
 )
 
 // silent is a provider that never answers.
@@ -31,5 +38,33 @@ func TestATrialEndsAfter15Seconds(t *testing.T) {
 				t.Errorf("timeout %s: %+v after %s", timeout, got, took)
 			}
 		})
+	}
+}
+
+// A conversation of an agent profile knows what of it has no effect. One whose
+// meta-profile is gone begins none, as in an agent-server.
+func TestTheStartByAnAgentProfileSeesItsMetaProfile(t *testing.T) {
+	t.Parallel()
+	const id = "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c11"
+	base := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(base, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("profiles/a.json", `{"model":"openai/m"}`)
+	write("agent-profiles/p.json", `{"schema_version":4,"id":"`+id+`","name":"p","revision":1,"llm_profile_ref":"a","enable_classify_and_switch_llm_tool":true,"meta_profile_ref":"router"}`)
+	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
+	from := launches{files.New(files.Config{Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})}
+	_, err := from.AgentProfile(t.Context(), id)
+	if gone, ok := errors.AsType[*openhands.Error](err); !ok || gone.Kind != openhands.Invalid || gone.Detail == nil {
+		t.Errorf("without its meta-profile: %v", err)
+	}
+	write("meta-profiles/router.json", `{"classifier_model":"a","classes":[{"description":"d","model":"a"}]}`)
+	got, err := from.AgentProfile(t.Context(), id)
+	if want := []string{"enable_classify_and_switch_llm_tool", "meta_profile_ref"}; err != nil || !slices.Equal(got.Ignored, want) {
+		t.Errorf("ignored %q, want %q; %v", got.Ignored, want, err)
 	}
 }
