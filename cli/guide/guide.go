@@ -170,7 +170,7 @@ func (g *guide) fill(ctx context.Context) error {
 	}
 	if g.plan.Key = key; !key.IsZero() {
 		if err := g.Setup().Reach(ctx, g.setup.KeyStore()); err != nil {
-			return err
+			return StoreFault(err, g.plan.Provider)
 		}
 	}
 	if err := g.setup.PlanElsewhere(ctx, g.plan); err != nil {

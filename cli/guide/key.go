@@ -167,6 +167,22 @@ func (g *guide) needStore(ctx context.Context) (kept bool, err error) {
 	return true, nil
 }
 
+// StoreFault is why a key that came with a command cannot be kept. There is no profile yet,
+// so the same command is repeated with another store. provider is the prefix of the
+// model's name; "" if it is not known.
+func StoreFault(err error, provider string) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.Credential {
+		return err
+	}
+	again := *f
+	again.Hint = "repeat the command with --key-store file, which stores the key in a private file"
+	if p, ok := firstrun.ProviderNamed(provider); ok && len(p.Variables) > 0 {
+		again.Hint += "; or set the variable " + p.Variables[0] + ", and leave out the key"
+	}
+	return &again
+}
+
 // variable is the environment variable for the key of the chosen provider.
 func (g *guide) variable() string {
 	if p, ok := firstrun.ProviderNamed(g.plan.Provider); ok && len(p.Variables) > 0 {

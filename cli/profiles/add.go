@@ -117,7 +117,7 @@ func addDraft(ctx context.Context, o *addOptions) error {
 	}
 	keys, err := o.KeyStore(o.flags)
 	if err == nil && len(draft.Keys) > 0 {
-		err = o.Setup().Reach(ctx, keys) // before there is a profile without its key
+		err = guide.StoreFault(o.Setup().Reach(ctx, keys), "") // before there is a profile without its key
 	}
 	if err != nil {
 		return err
