@@ -341,8 +341,7 @@ func (m *model) interrupt() tea.Cmd {
 		return nil
 	}
 	if m.chat.Turn != nil {
-		m.chat.Stop()
-		return m.Say("stopped; Ctrl+C twice quits")
+		return tea.Batch(m.chat.Stop(), m.Say("stopped; Ctrl+C twice quits"))
 	}
 	if m.leaving {
 		return tea.Quit
@@ -358,8 +357,7 @@ func (m *model) escape() tea.Cmd {
 	case m.chat.Log.Unselect():
 		return nil
 	case m.chat.Turn != nil:
-		m.chat.Stop()
-		return m.Say("stopped; the partial answer is kept")
+		return tea.Batch(m.chat.Stop(), m.Say("stopped; the partial answer is kept"))
 	case m.chat.Running != nil:
 		m.chat.EndShell()
 	case !m.chat.Log.Following():

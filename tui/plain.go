@@ -110,7 +110,7 @@ func (p *plain) interrupt() {
 	case p.chat.Running != nil:
 		p.chat.EndShell()
 	case p.chat.Turn != nil:
-		p.chat.Stop()
+		_ = p.chat.Stop() // what is printed stays
 	default:
 		p.end = errLeave
 	}

@@ -85,7 +85,7 @@ func (s *Session) Retry() tea.Cmd {
 // begin shows another conversation, of which nothing was shown yet.
 func (s *Session) begin(c Conversation) {
 	if s.Turn != nil {
-		s.Stop()
+		_ = s.Stop() // its answer is not shown any more
 	}
 	if s.Running != nil {
 		s.EndShell()

@@ -138,6 +138,8 @@ func (s *Session) updateKept(msg tea.Msg) (tea.Cmd, bool) {
 		return s.loaded(msg), true
 	case condensedMsg:
 		return s.condensed(msg), true
+	case stoppedMsg:
+		return s.cutOff(msg), true
 	case removedMsg:
 		return s.removed(msg), true
 	case RememberedMsg:

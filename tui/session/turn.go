@@ -268,8 +268,9 @@ func (s *Session) failed(t *Turn, err error) tea.Cmd {
 	return nil
 }
 
-// Stop ends the turn; what came of the answer stays.
-func (s *Session) Stop() {
+// Stop ends the turn; what came of the answer stays. The command looks for what its
+// actions have brought.
+func (s *Session) Stop() tea.Cmd {
 	t := s.Turn
 	t.cancel()
 	for _, p := range t.stream.take().Pieces {
@@ -285,6 +286,7 @@ func (s *Session) Stop() {
 	s.Turn = nil
 	s.view.Ended(e)
 	s.unqueue()
+	return s.lookBack(t.Answer, 0)
 }
 
 // unqueue gives the waiting questions back to the view; their pictures are

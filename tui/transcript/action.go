@@ -117,7 +117,17 @@ func (s *step) plain() bool {
 	if s.bare || len(s.refused) > 0 {
 		return len(s.refused) == 0
 	}
-	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale)
+	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.written() == "" && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale)
+}
+
+// written is what an interrupted command had written by then: what stands below the line
+// that says so.
+func (s *step) written() string {
+	if s.State != Interrupted || s.Kind != Command {
+		return ""
+	}
+	_, text, _ := strings.Cut(s.Output, "\n")
+	return text
 }
 
 // Act adds an action, or takes in what is new of one.
@@ -194,6 +204,18 @@ func (a *Answer) Has(id string) bool {
 		}
 	}
 	return false
+}
+
+// CutOff are the IDs of the actions that were interrupted and have brought nothing.
+func (a *Answer) CutOff() (ids []string) {
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			if s.State == Interrupted && s.Output == "" && !s.bare {
+				ids = append(ids, s.ID)
+			}
+		}
+	}
+	return ids
 }
 
 // FailedActions is how many actions failed.

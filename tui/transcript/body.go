@@ -54,6 +54,8 @@ func (p *painter) preview(s *step, width int) []string {
 		return append(lines[:min(len(lines), maxPreview-1)], style(p.theme.Faint, cutLine("… "+count(more, "more line", "more lines")+" · Ctrl+O", width)))
 	case s.State == Failed || s.State == Rejected:
 		return p.lastLines(s.Output, width)
+	case s.written() != "":
+		return p.lastLines(s.written(), width)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,6 +26,8 @@ type Result struct {
 	// Interrupted says that the context ended before the call did, or before
 	// it began.
 	Interrupted bool
+	// Output is what an interrupted call had written by then; see [tool.StoppedError].
+	Output string
 }
 
 // Run runs the calls, at most limit at once, and returns their results in the
@@ -70,7 +73,11 @@ func one(ctx context.Context, c Call) (r Result) {
 	}()
 	result, err := c.Tool.Run(ctx, c.Call)
 	if ctx.Err() != nil {
-		return Result{Interrupted: true}
+		r.Interrupted = true
+		if stopped, ok := errors.AsType[*tool.StoppedError](err); ok {
+			r.Output = stopped.Output
+		}
+		return r
 	}
 	return Result{Result: result, Err: err}
 }

@@ -90,6 +90,18 @@ type Result struct {
 	IsError bool
 }
 
+// StoppedError says that a call was interrupted, and what its program had written by then.
+type StoppedError struct {
+	Output string // for the model; secrets are masked
+	Err    error  // of the context
+}
+
+// Error is that of the context.
+func (e *StoppedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error of the context.
+func (e *StoppedError) Unwrap() error { return e.Err }
+
 // NewResult makes a result whose observation has the given kind and, between
 // content and kind, the members of fields: a struct, or nil.
 func NewResult(kind string, content []event.Content, isError bool, fields any) (Result, error) {

@@ -426,11 +426,14 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 	}
 }
 
-// interrupt stops the command and gives the error of ctx, which is cancelled.
+// interrupt stops the command and gives the error of ctx, which is cancelled, with what
+// the command has written.
 func (t *Terminal) interrupt(ctx context.Context) error {
 	t.session.interrupt(t.seq)
 	t.busy = t.busy && !t.session.over(t.seq)
-	return ctx.Err()
+	const reserve = 500 // for what the conversation says with it
+	text, _, _ := t.session.takeOutput("").text(tool.LimitTerminal - reserve)
+	return &tool.StoppedError{Output: text, Err: ctx.Err()}
 }
 
 // closedMeanwhile reports a call whose terminal is closed while it waits.
