@@ -11,9 +11,10 @@ import (
 
 // stoppedMsg has the latest items of a conversation after its run was stopped.
 type stoppedMsg struct {
-	answer *transcript.Answer
-	tries  int
-	items  []gateway.Item
+	conversation string
+	answer       *transcript.Answer
+	tries        int
+	items        []gateway.Item
 }
 
 // A command that is stopped has its result when it has obeyed, which may take seconds.
@@ -32,12 +33,16 @@ func (s *Session) lookBack(a *transcript.Answer, tries int) tea.Cmd {
 	history, ctx, id := s.cfg.History, s.ctx, s.Convo.ID
 	return tea.Tick(firstLook<<tries, func(time.Time) tea.Msg {
 		items, _, _ := history.Earlier(ctx, id, lastItems) // without them the next look may have more
-		return stoppedMsg{answer: a, tries: tries, items: items}
+		return stoppedMsg{conversation: id, answer: a, tries: tries, items: items}
 	})
 }
 
-// cutOff takes in what the actions of a stopped answer have brought.
+// cutOff takes in what the actions of a stopped answer have brought, unless another
+// conversation was chosen meanwhile.
 func (s *Session) cutOff(msg stoppedMsg) tea.Cmd {
+	if msg.conversation != s.Convo.ID {
+		return nil
+	}
 	for _, item := range msg.items {
 		if item.Kind != gateway.Did || !msg.answer.Has(item.Call.ID) {
 			continue

@@ -90,7 +90,7 @@ func (s *Store) install(ctx context.Context, from control.Plugin, force bool, na
 	made := openhands.Extension{
 		Name: about.Name, Version: about.Version, Description: about.Description, Enabled: true, Source: from.Source,
 		RequestedRef: orNull(from.Ref), ResolvedRef: orNull(place.Commit), RepoPath: orNull(from.Path),
-		InstalledAt: s.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00"), Path: filepath.Join(s.Dir, about.Name),
+		InstalledAt: s.stamp(), Path: filepath.Join(s.Dir, about.Name),
 	}
 	err = s.locked(ctx, func(all *index) error {
 		s.clean(temp)
@@ -108,6 +108,9 @@ func (s *Store) install(ctx context.Context, from control.Plugin, force bool, na
 	}
 	return made, nil
 }
+
+// stamp is the time as OpenHands writes it into the file.
+func (s *Store) stamp() string { return s.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00") }
 
 // fetch finds a source.
 func (s *Store) fetch(ctx context.Context, from control.Plugin, temp, name string) (plugin.Place, error) {

@@ -171,7 +171,7 @@ func (s *Store) sync(all *index) {
 		if about, err := s.Load(dir); err == nil && about.Name == name {
 			all.set(openhands.Extension{
 				Name: name, Version: about.Version, Description: about.Description, Enabled: true, Source: "local", Path: dir,
-				InstalledAt: s.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00"),
+				InstalledAt: s.stamp(),
 			})
 		}
 	}

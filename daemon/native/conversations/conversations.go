@@ -128,6 +128,15 @@ func (s *server) on(do func(ctx context.Context, c control.Conversation) error) 
 	}
 }
 
+// readFor reads a request about one conversation: its ID, and the body.
+func readFor(r *http.Request, optional bool) (id string, o *wire.Object, err error) {
+	if id, err = wire.ConversationID(r); err != nil {
+		return "", nil, err
+	}
+	o, err = wire.ReadObject(r, optional)
+	return id, o, err
+}
+
 // with opens a conversation for as long as something is done with it.
 func (s *server) with(ctx context.Context, id string, do func(ctx context.Context, c control.Conversation) error) (err error) {
 	c, err := s.Engine.Open(ctx, id)

@@ -147,11 +147,7 @@ func (s *server) count(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) change(w http.ResponseWriter, r *http.Request) error {
-	id, err := wire.ConversationID(r)
-	if err != nil {
-		return err
-	}
-	o, err := wire.ReadObject(r, false)
+	id, o, err := readFor(r, false)
 	if err != nil {
 		return err
 	}

@@ -72,11 +72,7 @@ func explainGoal(err error) error {
 }
 
 func (s *server) ask(w http.ResponseWriter, r *http.Request) error {
-	id, err := wire.ConversationID(r)
-	if err != nil {
-		return err
-	}
-	o, err := wire.ReadObject(r, false)
+	id, o, err := readFor(r, false)
 	if err != nil {
 		return err
 	}

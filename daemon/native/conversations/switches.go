@@ -164,11 +164,7 @@ func checkLLM(o *wire.Object) {
 }
 
 func (s *server) fork(w http.ResponseWriter, r *http.Request) error {
-	id, err := wire.ConversationID(r)
-	if err != nil {
-		return err
-	}
-	o, err := wire.ReadObject(r, true)
+	id, o, err := readFor(r, true)
 	if err != nil {
 		return err
 	}
@@ -212,11 +208,7 @@ func explainFork(err error, f control.Fork) error {
 }
 
 func (s *server) navigate(w http.ResponseWriter, r *http.Request) error {
-	id, err := wire.ConversationID(r)
-	if err != nil {
-		return err
-	}
-	o, err := wire.ReadObject(r, false)
+	id, o, err := readFor(r, false)
 	if err != nil {
 		return err
 	}
@@ -246,11 +238,7 @@ func (s *server) navigate(w http.ResponseWriter, r *http.Request) error {
 
 // loadPlugin adds a plugin of the marketplaces of a conversation.
 func (s *server) loadPlugin(w http.ResponseWriter, r *http.Request) error {
-	id, err := wire.ConversationID(r)
-	if err != nil {
-		return err
-	}
-	o, err := wire.ReadObject(r, false)
+	id, o, err := readFor(r, false)
 	if err != nil {
 		return err
 	}
