@@ -73,10 +73,8 @@ func responseCode(p *problem, codex bool) string {
 
 // background answers before the run has ended, and lets it go on.
 func (r *responder) background(ctx context.Context, d *Daemon) error {
-	if live := d.responses.Live(r.live.ID()); live == r.live {
-		if err := d.responses.Save(r.live); err != nil {
-			return r.unsaved(ctx, err)
-		}
+	if err := d.responses.Save(r.live); err != nil {
+		return r.unsaved(ctx, err)
 	}
 	r.x.seen.answer = answerWhole
 	r.att.Delivered()

@@ -136,6 +136,8 @@ func (l *Live) emit(e openai.StreamEvent) {
 
 // Admitted names the response. It is run.Observer's.
 func (l *Live) Admitted(conversation, answer string, created time.Time) {
+	l.disk.Lock()
+	defer l.disk.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.res.ID, l.res.Created, l.res.Status = Prefix+answer, created.Unix(), openai.ResponseInProgress
@@ -144,6 +146,7 @@ func (l *Live) Admitted(conversation, answer string, created time.Time) {
 	}
 	l.waits = l.cfg.Record == nil || l.cfg.Record.Status == "" // else an earlier process has begun it
 	if l.isStored() {
+		l.saved = !l.waits
 		l.res.Conversation = conversation
 		l.cfg.Store.add(l)
 	}

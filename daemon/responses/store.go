@@ -185,12 +185,12 @@ func (s *Store) Release(id string) {
 	delete(s.claimed, id)
 }
 
-// Save stores a response that waits for its run, unless that has begun. It is
-// ErrUnsaved where the run came to nothing before anything was stored.
+// Save stores a response that waits for its run, unless that has begun or has ended.
+// It returns ErrUnsaved where the run came to nothing before anything was stored.
 func (s *Store) Save(l *Live) error {
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	if l.saved {
+	if l.saved || !l.isStored() {
 		return nil
 	}
 	if l.begun {

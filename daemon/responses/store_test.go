@@ -56,6 +56,63 @@ func TestAStoredResponseIsReadAgain(t *testing.T) {
 	}
 }
 
+// A request in the background stores its response while the run may begin, fail and
+// end at any moment beside it.
+func TestAResponseIsSavedOnceWhateverBecameOfItsRun(t *testing.T) {
+	t.Parallel()
+	begin := func(l *responses.Live) {
+		if err := l.Begin(turn.Baseline{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		before func(*responses.Live) // of the request
+		status string                // of an earlier process
+		want   error
+		stored string // the status on the disk
+	}{
+		"it waits":                {before: func(*responses.Live) {}, stored: "queued"},
+		"it runs":                 {before: begin, stored: "in_progress"},
+		"it has ended":            {before: func(l *responses.Live) { begin(l); l.End(turn.Result{}, nil, true) }, stored: "completed"},
+		"it could not begin":      {before: func(l *responses.Live) { l.End(turn.Result{}, errors.New("no"), false) }, want: responses.ErrUnsaved},
+		"an earlier process runs": {status: "in_progress", before: func(*responses.Live) {}, stored: "in_progress"},
+		"an earlier process ran":  {status: "in_progress", before: func(l *responses.Live) { l.End(turn.Result{}, nil, true) }, stored: "completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := responses.Open(t.TempDir())
+			of := func(rec *responses.Record) *responses.Live {
+				l := responses.NewLive(responses.Config{
+					Store: s, Record: rec, Now: func() time.Time { return noon },
+					Conclude: func(turn.Result, error) responses.Ending {
+						return responses.Ending{Status: "completed"}
+					},
+				})
+				l.Admitted("c", "00000000000000000000000000000001", noon)
+				return l
+			}
+			if c.status != "" {
+				begin(of(&responses.Record{}))
+			}
+			l := of(&responses.Record{Status: c.status})
+			c.before(l)
+			if err := s.Save(l); !errors.Is(err, c.want) {
+				t.Fatalf("Save: %v, want %v", err, c.want)
+			}
+			rec, err := s.Load(l.ID())
+			if c.want != nil {
+				if !errors.Is(err, responses.ErrNotFound) {
+					t.Errorf("Load: %v, want %v", err, responses.ErrNotFound)
+				}
+				return
+			}
+			if err != nil || rec.Status != c.stored {
+				t.Errorf("stored as %+v (%v), want the status %q", rec, err, c.stored)
+			}
+		})
+	}
+}
+
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
