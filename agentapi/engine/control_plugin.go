@@ -110,7 +110,7 @@ func (b *Backend) amendWith(d *store.Dir, p plugin.Plugin) error {
 	if err := amendHooks(&d.State, p.Hooks); err != nil {
 		return err
 	}
-	if err := amendAgents(d, p); err != nil {
+	if err := errors.Join(amendAgents(d, p), amendDirs(d, p)); err != nil {
 		return err
 	}
 	return errors.Join(d.SaveState(true), d.Touch(b.cfg.Now(), ""))

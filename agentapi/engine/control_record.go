@@ -94,6 +94,7 @@ func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Rec
 	}
 	shown := make(store.RawMeta, len(meta))
 	maps.Copy(shown, meta)
+	delete(shown, dirsMember)
 	if tags, ok := shown["tags"]; ok {
 		var all map[string]string
 		if json.Unmarshal(tags, &all) == nil {

@@ -163,6 +163,9 @@ type BoxEnv struct {
 	// Read are files and directories that the box shows beside those of the agent's: it is
 	// for the user's hooks, and not where a person answers what is refused.
 	Read []string
+	// Shown are directories without links that the box shows, read-only, besides those of
+	// every agent: those of the conversation's plugins.
+	Shown []string
 }
 
 // ToolEnv is what tools are made of.
@@ -173,6 +176,7 @@ type ToolEnv struct {
 	Workspace    string
 	ReadOnly     bool            // as in [BoxEnv]
 	Profile      string          // as in [BoxEnv]
+	Shown        []string        // as in [BoxEnv]
 	Agent        json.RawMessage // as stored: which tools
 	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
 	Host         conversation.Host

@@ -47,8 +47,8 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 		if e.conv != nil {
 			return false, b.openError(ctx, id, store.ErrExists)
 		}
-		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil && about[agentsMember] != nil {
-			c.meta.Others = map[string]json.RawMessage{agentsMember: about[agentsMember]}
+		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil {
+			c.meta.Others = about.Only(agentsMember, dirsMember)
 		}
 		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.storeOptions(), c.events...)
 		if err != nil {

@@ -87,7 +87,7 @@ func (b *Backend) hookBox(ctx context.Context, agent sandbox.Box, e ToolEnv, hoo
 		return agent, nil
 	}
 	return b.cfg.Boxes(ctx, BoxEnv{
-		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Read: files,
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Read: files, Shown: e.Shown,
 	})
 }
 

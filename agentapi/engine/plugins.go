@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,7 +52,7 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 		}
 		hooks = hooks.Merge(p.Hooks)
 	}
-	if err := addAgents(s, loaded); err != nil {
+	if err := errors.Join(addAgents(s, loaded), noteDirs(s, loaded)); err != nil {
 		return err
 	}
 	return addHooks(s, from, hooks)

@@ -84,7 +84,11 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	}
 	confirmed(&state, parent, d)
 	now := b.cfg.Now()
-	return store.Create(t.root, state, store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}, b.storeOptions())
+	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}
+	if meta.Others, err = inherited(t.env.Shown); err != nil {
+		return nil, err
+	}
+	return store.Create(t.root, state, meta, b.storeOptions())
 }
 
 // equip gives an agent the tools and the words of a definition. The programs that a

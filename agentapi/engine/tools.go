@@ -22,7 +22,7 @@ type explainer interface {
 // The last one closes the box.
 func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner) ([]tool.Tool, error) {
 	box, err := b.cfg.Boxes(ctx, BoxEnv{
-		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress,
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Shown: e.Shown,
 	})
 	if err != nil {
 		return nil, kinded(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")

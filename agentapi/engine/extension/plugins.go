@@ -45,10 +45,8 @@ func aboutSkill(dir string) (About, error) {
 	return About{s.Name, skillVersion, s.Description}, err
 }
 
-// Own are the plugins of the user: those in directories of the home directory, and then
-// those that are installed and switched on. Of two with one name the first counts. bad is
-// told of each that cannot be used.
-func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
+// own are the directories with a plugin each of the user.
+func (p Places) own() []string {
 	installed := Plugins(p)
 	var dirs []string
 	for _, place := range []string{filepath.Join(p.Home, ".agents", "plugins"), filepath.Join(p.Base, "plugins")} {
@@ -61,7 +59,38 @@ func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
 			}
 		}
 	}
-	return load(append(dirs, installed.Enabled()...), bad)
+	return dirs
+}
+
+// Has reports whether a directory without links in its path is that of a plugin of the
+// user, switched on or off, or is below that of the checkouts.
+func (p Places) Has(dir string) bool {
+	if resolved(dir) != dir || !isDir(dir) {
+		return false
+	}
+	if p.Base != "" {
+		rel, err := filepath.Rel(resolved(plugin.CacheIn(p.Base)), dir)
+		if err == nil && rel != "." && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(append(p.own(), below(Plugins(p).Dir, false)...), func(own string) bool { return resolved(own) == dir })
+}
+
+// resolved is a path without links; empty where there is nothing.
+func resolved(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return real
+}
+
+// Own are the plugins of the user: those in directories of the home directory, and then
+// those that are installed and switched on. Of two with one name the first counts. bad is
+// told of each that cannot be used.
+func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
+	return load(append(p.own(), Plugins(p).Enabled()...), bad)
 }
 
 // OfProject are the plugins of a project and of the repository that it is in. Of two with

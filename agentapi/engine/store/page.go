@@ -89,6 +89,17 @@ func Describe(root, id string) (Description, error) {
 // RawMeta is meta.json by the names of its members; nil where there is none.
 type RawMeta map[string]json.RawMessage
 
+// Only are the members with these names that there are.
+func (m RawMeta) Only(names ...string) map[string]json.RawMessage {
+	found := make(map[string]json.RawMessage)
+	for _, name := range names {
+		if value, ok := m[name]; ok {
+			found[name] = value
+		}
+	}
+	return found
+}
+
 // PeekMeta reads meta.json of a conversation that may be open anywhere.
 func PeekMeta(root, id string) (RawMeta, error) {
 	data, err := os.ReadFile(filepath.Join(Path(root, id), metaFile))

@@ -79,7 +79,7 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	if b.plan, b.settings, err = m.plan(e.Workspace); err != nil {
 		return nil, err
 	}
-	b.plan.Read = append(b.plan.Read, e.Read...)
+	b.plan.Read = append(append(b.plan.Read, e.Read...), e.Shown...)
 	if e.ReadOnly {
 		b.plan.Read = append(b.plan.Read, b.plan.Workspace)
 	}

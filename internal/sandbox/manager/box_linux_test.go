@@ -264,6 +264,42 @@ func TestGrantsOfOthers(t *testing.T) {
 	}
 }
 
+// A box shows the directories of a conversation's plugins, also below one that is hidden,
+// and their programs run.
+func TestABoxShowsPlugins(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, real, func(w *world) {
+				w.cfg.Settings.Minimum = sandbox.Reduced
+				w.cfg.Ask = func(context.Context) probe.Result { return probe.Result{Level: level, Landlock: 5} }
+			})
+			installed := filepath.Join(w.home, ".openhands/plugins/installed")
+			serve := filepath.Join(installed, "on/serve.sh")
+			write(t, serve, "#!/bin/sh\necho serves\n")
+			if err := os.Chmod(serve, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(installed, "off/a"), "secret")
+			write(t, filepath.Join(w.home, ".openhands/settings.json"), "keys")
+			w.env.Shown = []string{filepath.Join(installed, "on")}
+			m := w.manager()
+			agent := w.box(m)
+			script := serve + "; cat " + installed + "/off/a " + w.home + "/.openhands/settings.json 2>/dev/null; echo x 2>/dev/null > " + serve + " || echo refused"
+			if got := w.run(agent, script); got != "serves\nrefused" {
+				t.Errorf("the agent sees %q", got)
+			}
+			if err := m.Answer(t.Context(), w.env, manager.Answer{Access: sandbox.Read, Target: w.shared, Scope: manager.Conversation}); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.run(agent, "ls -d "+w.shared+"; "+serve); got != w.shared+"\nserves" {
+				t.Errorf("after an answer the agent sees %q", got)
+			}
+		})
+	}
+}
+
 // A box for programs of the user shows files that the box of the agent does not.
 func TestABoxForProgramsOfTheUser(t *testing.T) {
 	t.Parallel()

@@ -168,6 +168,9 @@ type Env struct {
 	// what the settings say: it is for programs of the user, not of the agent. Answers
 	// and grants of the conversation go to its other box.
 	Read []string
+	// Shown are directories, without symbolic links, that the boxes of the conversation
+	// show, read-only, beside what the settings say. They are not the user's secrets.
+	Shown []string
 }
 
 // Box makes the box of a conversation. Where there is none for it, the error is an
