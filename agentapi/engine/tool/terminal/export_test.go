@@ -17,5 +17,12 @@ func (t *Terminal) Alive() bool {
 	return t.session != nil && t.session.alive()
 }
 
+// Shell is the process of the shell, for a test that holds it up.
+func (t *Terminal) Shell() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.session.pid
+}
+
 // Statements is how many statements a command has that only the end of a line separates.
 func Statements(command string) int { return len(statements(command)) }

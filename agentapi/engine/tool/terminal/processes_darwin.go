@@ -1,6 +1,10 @@
 package terminal
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 const zombie = 5 // SZOMB of <sys/proc.h>
 
@@ -32,3 +36,7 @@ func scanTags() map[int]string { return nil }
 // endsByItself would tell that a process takes a signal with it; this system does not
 // tell why a process ends.
 func endsByItself(int) bool { return false }
+
+// activity would tell how long a process has had the processor, and whether it waits for
+// it; this system does not tell.
+func activity(int) (used time.Duration, held bool) { return 0, false }

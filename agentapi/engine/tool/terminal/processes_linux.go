@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // scanProcesses lists the processes that are not dead.
@@ -40,6 +41,8 @@ const (
 	_
 	statSession
 	statFlags    = 6
+	statUser     = 11
+	statSystem   = 12
 	statExitCode = 49
 
 	exiting = 0x4 // PF_EXITING of the flags
@@ -69,6 +72,20 @@ func endsByItself(pid int) bool {
 	flags, _ := strconv.Atoi(fields[statFlags])
 	code, _ := strconv.Atoi(fields[statExitCode])
 	return flags&exiting != 0 && syscall.WaitStatus(code).Exited()
+}
+
+// activity is how long a process has had the processor, and whether it is held up now: it
+// has something to do, and waits for the processor, or is stopped.
+func activity(pid int) (used time.Duration, held bool) {
+	fields := stat(pid)
+	if fields == nil {
+		return 0, false
+	}
+	for _, field := range []int{statUser, statSystem} {
+		ticks, _ := strconv.Atoi(fields[field])
+		used += time.Duration(ticks) * (10 * time.Millisecond) // USER_HZ is 100 on every machine
+	}
+	return used, fields[statState] == "R" || fields[statState] == "T"
 }
 
 // scanTags are the processes with a tag in the environment they were started with.

@@ -388,6 +388,32 @@ func TestCtrlCReachesAProgramThatIsAboutToStart(t *testing.T) {
 	}
 }
 
+// On a busy machine it can take seconds until the shell gets the processor, reads its
+// command and starts the program. A Ctrl-C that comes before waits for the program.
+func TestCtrlCWaitsForAShellThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the system does not tell what a process does")
+	}
+	term := open(t, quick)
+	sh(t, term, "true")
+	shell := term.Shell()
+	for _, command := range []string{"sleep 1000", "(sleep 1000)", "while :; do :; done"} {
+		if err := syscall.Kill(shell, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, term, `{"command":"`+command+`","timeout":0.0001}`); got.code() != -1 {
+			t.Fatalf("%+v", got)
+		}
+		goOn := time.AfterFunc(800*time.Millisecond, func() { _ = syscall.Kill(shell, syscall.SIGCONT) })
+		got := over(t, term, input(t, term, "C-c"))
+		goOn.Stop()
+		if got.code() != 130 {
+			t.Fatalf("%s goes on: %+v", command, got)
+		}
+	}
+}
+
 func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)

@@ -40,6 +40,8 @@ const (
 	// obeyWait is how long a command may take to end when it is told to, for
 	// each of the ways to tell it.
 	obeyWait = 500 * time.Millisecond
+	// signalWait is how long a signal waits at most for a shell that gets no processor.
+	signalWait = 10 * time.Second
 	// hangupWait is how long programs may clean up when the shell is closed.
 	hangupWait = 200 * time.Millisecond
 

@@ -29,7 +29,7 @@ func (s *session) interrupt(seq uint64) {
 }
 
 // lookAgain is how soon it is seen that other programs have come to the
-// foreground.
+// foreground, or that one has gone.
 const lookAgain = 5 * time.Millisecond
 
 // insist sends a signal to the processes in the foreground, and reports whether
@@ -71,17 +71,42 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 // does for Ctrl-C. That is the shell itself while it runs a loop of its own. A
 // shell that has just read its command ignores a signal, and so does a process
 // that does not run its program yet. One that ends just now takes the signal with it,
-// and the shell of a loop knows nothing of it. The signal waits for the next program.
+// and the shell of a loop knows nothing of it. The signal waits for the next program:
+// until the shell has worked or slept for a while, not until the machine has given it
+// the processor.
 func (s *session) signal(sig syscall.Signal, seq uint64) {
 	shell, sent := s.pid, false
-	waitUntil(obeyWait, func() bool {
+	var progress progress
+	waitUntil(signalWait, func() bool {
 		group := s.foreground()
 		sent = group != shell && runsProgram(group, shell) && syscall.Kill(-group, sig) == nil && !endsByItself(group)
-		return sent || s.over(seq) || !s.alive()
+		return sent || s.over(seq) || !s.alive() || progress.of(group) >= obeyWait
 	})
 	if !sent && s.alive() {
 		_ = syscall.Kill(-s.foreground(), sig)
 	}
+}
+
+// progress is how much time a process had for what it does: asleep, or with the
+// processor, which counts twice, as the system counts it in steps of 10 ms.
+type progress struct {
+	pid  int
+	used time.Duration // at the last look
+	all  time.Duration // also of processes before
+}
+
+// of looks at a process again, lookAgain after the last time.
+func (p *progress) of(pid int) time.Duration {
+	used, held := activity(pid)
+	if pid != p.pid {
+		p.pid, p.used = pid, used
+	}
+	p.all += 2 * max(used-p.used, 0)
+	p.used = used
+	if !held {
+		p.all += lookAgain
+	}
+	return p.all
 }
 
 // runsProgram tells whether a process runs a program of its own. Until it does, it has
@@ -201,7 +226,7 @@ func killAll(find func() []int) {
 func waitUntil(limit time.Duration, done func() bool) {
 	late := time.NewTimer(limit)
 	defer late.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for !done() {
 		select {
