@@ -60,9 +60,9 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 	if err := json.Unmarshal(state.Agent, &stored); err != nil {
 		return plugin.Plugin{}, &store.DamageError{File: "base_state.json", Err: err}
 	}
-	var list []plugin.Registration
-	if raw := stored.object("agent_context")["registered_marketplaces"]; len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
-		return plugin.Plugin{}, refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
+	list, err := stored.marketplaces()
+	if err != nil {
+		return plugin.Plugin{}, err
 	}
 	if len(list) == 0 {
 		return plugin.Plugin{}, refused("The conversation has no marketplaces; name them in registered_marketplaces of the agent's context when you start a conversation.", nil)
@@ -87,6 +87,14 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 		b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
 	}
 	return p, nil
+}
+
+// marketplaces are those of the agent's context.
+func (a agent) marketplaces() (list []plugin.Registration, err error) {
+	if raw := a.object("agent_context")["registered_marketplaces"]; len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
+		return nil, refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
+	}
+	return list, nil
 }
 
 // amendWith adds a plugin to what is stored of a conversation.

@@ -33,6 +33,9 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 	if err != nil {
 		return err
 	}
+	if loaded, err = b.autoLoaded(ctx, s.ID, from.agent, loaded); err != nil {
+		return err
+	}
 	for _, p := range loaded {
 		if err := from.agent.addPlugin(p, inClear); err != nil {
 			return err
@@ -85,9 +88,35 @@ func (b *Backend) ownPlugins(named []plugin.Plugin) []plugin.Plugin {
 	own := extension.Own(extension.Places{Home: b.cfg.Home, Base: b.cfg.Base, Now: b.cfg.Now}, func(dir string, err error) {
 		b.cfg.Log.Warn("an installed plugin is not used", "directory", dir, "reason", err)
 	})
-	return slices.DeleteFunc(own, func(p plugin.Plugin) bool {
-		return slices.ContainsFunc(named, func(other plugin.Plugin) bool { return other.Name == p.Name })
+	return without(own, named)
+}
+
+// without are the plugins that have not the name of one of the others.
+func without(list, others []plugin.Plugin) []plugin.Plugin {
+	return slices.DeleteFunc(list, func(p plugin.Plugin) bool {
+		return slices.ContainsFunc(others, func(other plugin.Plugin) bool { return other.Name == p.Name })
 	})
+}
+
+// autoLoaded are the plugins that the agent's marketplaces give to each conversation, and
+// then those that are given. The skills of the marketplaces are added to the agent where it
+// has none of that name. What cannot be used keeps no conversation from its start: most
+// lists name repositories of the network, too.
+func (b *Backend) autoLoaded(ctx context.Context, id string, a agent, loaded []plugin.Plugin) ([]plugin.Plugin, error) {
+	list, err := a.marketplaces()
+	if err != nil || len(list) == 0 {
+		return loaded, err
+	}
+	auto, err := b.sources(id).AutoLoad(ctx, list, func(marketplace, name string, err error) {
+		b.cfg.Log.Warn("a part of a marketplace is not used", "conversation", id, "marketplace", marketplace, "name", name, "reason", err)
+	})
+	if err != nil {
+		return nil, refused(err.Error(), nil)
+	}
+	var given []named
+	_ = json.Unmarshal(a.object("agent_context")["skills"], &given) // no list: none
+	missing := slices.DeleteFunc(auto.Skills, func(s skill.Skill) bool { return slices.Contains(given, named{s.Name}) })
+	return append(without(auto.Plugins, loaded), loaded...), a.addSkills(missing)
 }
 
 // addHooks gives a conversation the hooks of its plugins behind its own.

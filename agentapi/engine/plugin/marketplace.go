@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,10 +17,11 @@ import (
 
 // Registration is where a marketplace is, under a name of the user.
 type Registration struct {
-	Name   string `json:"name"`
-	Source string `json:"source"`
-	Ref    string `json:"ref"`
-	Path   string `json:"repo_path"`
+	Name   string   `json:"name"`
+	Source string   `json:"source"`
+	Ref    string   `json:"ref"`
+	Path   string   `json:"repo_path"`
+	Auto   AutoLoad `json:"auto_load"`
 }
 
 // ResolveError is why a plugin is not found, in a sentence for people. Missing: no
@@ -54,10 +56,8 @@ func (s Sources) Resolve(ctx context.Context, list []Registration, ref string) (
 	if name == "" || where == "" && name != ref {
 		return control.Plugin{}, unresolved("Give plugin_ref as the name of a plugin, or as name@marketplace.")
 	}
-	for i, r := range list {
-		if slices.ContainsFunc(list[:i], func(other Registration) bool { return other.Name == r.Name }) {
-			return control.Plugin{}, unresolved("The marketplace %q is registered twice; remove one of both from registered_marketplaces.", r.Name)
-		}
+	if err := unique(list); err != nil {
+		return control.Plugin{}, err
 	}
 	if where == "" {
 		return s.inAny(ctx, list, name)
@@ -74,6 +74,16 @@ func (s Sources) Resolve(ctx context.Context, list []Registration, ref string) (
 	default:
 		return p, nil
 	}
+}
+
+// unique refuses two marketplaces with one name.
+func unique(list []Registration) error {
+	for i, r := range list {
+		if slices.ContainsFunc(list[:i], func(other Registration) bool { return other.Name == r.Name }) {
+			return unresolved("The marketplace %q is registered twice; remove one of both from registered_marketplaces.", r.Name)
+		}
+	}
+	return nil
 }
 
 // inAny finds a plugin in all marketplaces.
@@ -101,13 +111,42 @@ func (s Sources) inAny(ctx context.Context, list []Registration, name string) (c
 
 // inMarketplace finds a plugin in a marketplace; not ok: it is not there.
 func (s Sources) inMarketplace(ctx context.Context, r Registration, name string) (p control.Plugin, ok bool, err error) {
-	place, err := s.Find(ctx, control.Plugin{Source: r.Source, Ref: r.Ref, Path: r.Path})
+	m, err := s.marketplace(ctx, r)
 	if err != nil {
 		return control.Plugin{}, false, err
 	}
+	for _, e := range m.Plugins {
+		if e.Name == name {
+			p, err := e.in(m.dir)
+			return p, err == nil, err
+		}
+	}
+	return control.Plugin{}, false, nil
+}
+
+// marketplace is what a marketplace has.
+type marketplace struct {
+	dir string
+
+	Plugins []entry `json:"plugins"`
+	Skills  []entry `json:"skills"`
+}
+
+// entry is a plugin or a skill of a marketplace.
+type entry struct {
+	Name   string          `json:"name"`
+	Source json.RawMessage `json:"source"`
+}
+
+// marketplace reads a marketplace.
+func (s Sources) marketplace(ctx context.Context, r Registration) (marketplace, error) {
+	place, err := s.Find(ctx, control.Plugin{Source: r.Source, Ref: r.Ref, Path: r.Path})
+	if err != nil {
+		return marketplace{}, err
+	}
 	root, err := os.OpenRoot(place.Dir)
 	if err != nil {
-		return control.Plugin{}, false, errors.New("there is no such directory, or it cannot be read")
+		return marketplace{}, errors.New("there is no such directory, or it cannot be read")
 	}
 	defer root.Close()
 	described := reader{root: root}
@@ -117,41 +156,53 @@ func (s Sources) inMarketplace(ctx context.Context, r Registration, name string)
 		}
 		data, err := described.read(file)
 		if err != nil {
-			return control.Plugin{}, false, fmt.Errorf("%s cannot be read: %s", file, reason(err))
+			return marketplace{}, fmt.Errorf("%s cannot be read: %s", file, reason(err))
 		}
-		return pluginOf(data, file, place.Dir, name)
+		return parseMarketplace(data, file, place.Dir)
 	}
-	for _, skills := range []string{"skills/*/SKILL.md", ".skills/*/SKILL.md", "*/SKILL.md"} {
-		if files, err := fs.Glob(root.FS(), skills); err == nil && len(files) > 0 {
-			return control.Plugin{}, false, nil // a directory of skills has no plugins
-		}
+	skills := skillsBelow(root.FS())
+	if len(skills) == 0 {
+		return marketplace{}, fmt.Errorf("it has neither %s nor skills", marketplaceFiles[0])
 	}
-	return control.Plugin{}, false, fmt.Errorf("it has neither %s nor skills", marketplaceFiles[0])
+	return marketplace{dir: place.Dir, Skills: skills}, nil
 }
 
-// entry is a plugin of a marketplace.
-type entry struct {
-	Name   string          `json:"name"`
-	Source json.RawMessage `json:"source"`
+// skillsBelow are the skills of a directory without a description: those in skills and in
+// .skills, or else those in the directory itself.
+func skillsBelow(dir fs.FS) (list []entry) {
+	places := []string{"skills", ".skills"}
+	if !slices.ContainsFunc(places, func(name string) bool { info, err := fs.Stat(dir, name); return err == nil && info.IsDir() }) {
+		places = []string{"."}
+	}
+	for _, place := range places {
+		files, err := fs.Glob(dir, path.Join(place, "*", "SKILL.md"))
+		if err != nil {
+			continue // the pattern is right
+		}
+		for _, file := range files {
+			source, err := json.Marshal("./" + path.Dir(file))
+			if err != nil {
+				continue // a text is JSON
+			}
+			list = append(list, entry{Name: path.Base(path.Dir(file)), Source: source})
+		}
+	}
+	return list
 }
 
-// pluginOf finds a plugin in the text of a marketplace in a directory.
-func pluginOf(data []byte, file, dir, name string) (p control.Plugin, ok bool, err error) {
+// parseMarketplace reads the description of a marketplace in a directory.
+func parseMarketplace(data []byte, file, dir string) (marketplace, error) {
 	var m struct {
-		Name    *string         `json:"name"`
-		Owner   json.RawMessage `json:"owner"`
-		Plugins []entry         `json:"plugins"`
+		marketplace
+
+		Name  *string         `json:"name"`
+		Owner json.RawMessage `json:"owner"`
 	}
 	if json.Unmarshal(data, &m) != nil || m.Name == nil || m.Owner == nil {
-		return control.Plugin{}, false, fmt.Errorf("%s is not a valid list of plugins", file)
+		return marketplace{}, fmt.Errorf("%s is not a valid list of plugins", file)
 	}
-	for _, e := range m.Plugins {
-		if e.Name == name {
-			p, err := e.in(dir)
-			return p, err == nil, err
-		}
-	}
-	return control.Plugin{}, false, nil
+	m.dir = dir
+	return m.marketplace, nil
 }
 
 // in is where the plugin of an entry is. One of this machine is inside of the marketplace:
@@ -160,26 +211,26 @@ func (e entry) in(dir string) (control.Plugin, error) {
 	var text string
 	if json.Unmarshal(e.Source, &text) == nil {
 		if filepath.IsAbs(text) || strings.HasPrefix(text, "~") {
-			return control.Plugin{}, fmt.Errorf("the source of its plugin %s leads out of it", e.Name)
+			return control.Plugin{}, fmt.Errorf("the source of its %s leads out of it", e.Name)
 		}
 		if strings.Contains(text, ":") {
 			return e.at(control.Plugin{Source: text})
 		}
 		at := filepath.FromSlash(strings.TrimLeft(text, "./"))
 		if at != "" && !filepath.IsLocal(at) {
-			return control.Plugin{}, fmt.Errorf("the source of its plugin %s leads out of it", e.Name)
+			return control.Plugin{}, fmt.Errorf("the source of its %s leads out of it", e.Name)
 		}
 		return control.Plugin{Source: dir, Path: at}, nil
 	}
 	var at struct{ Source, Repo, URL, Ref, Path string }
 	if json.Unmarshal(e.Source, &at) != nil {
-		return control.Plugin{}, fmt.Errorf("the source of its plugin %s is neither a path nor an object", e.Name)
+		return control.Plugin{}, fmt.Errorf("the source of its %s is neither a path nor an object", e.Name)
 	}
 	switch {
 	case at.Source == "github" && at.Repo != "":
 		at.URL = "github:" + at.Repo
 	case at.Source != "url" || at.URL == "":
-		return control.Plugin{}, fmt.Errorf("the source of its plugin %s is of an unknown kind", e.Name)
+		return control.Plugin{}, fmt.Errorf("the source of its %s is of an unknown kind", e.Name)
 	}
 	return e.at(control.Plugin{Source: at.URL, Ref: at.Ref, Path: at.Path})
 }
@@ -187,7 +238,7 @@ func (e entry) in(dir string) (control.Plugin, error) {
 // at is a source with a scheme. A file URL is that of a repository.
 func (e entry) at(p control.Plugin) (control.Plugin, error) {
 	if at, ok := strings.CutPrefix(p.Source, "file://"); ok && !IsRepository(at) {
-		return control.Plugin{}, fmt.Errorf("the source of its plugin %s is not a git repository", e.Name)
+		return control.Plugin{}, fmt.Errorf("the source of its %s is not a git repository", e.Name)
 	}
 	return p, nil
 }
