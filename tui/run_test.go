@@ -134,7 +134,7 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 		{"the end of the context", func(_ *terminal, cancel context.CancelFunc) { cancel() }, func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"a panic", func(t *terminal, _ context.CancelFunc) {
 			t.types("panic\r")
-			t.sees("Internal error in ohgw: made to")
+			t.sees("Internal error in ohgw: panic: made to")
 			t.types("/quit\r")
 		}, func(err error) bool { return err == nil }},
 	} {

@@ -7,6 +7,7 @@ package rescue
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"unicode/utf8"
@@ -29,6 +30,9 @@ func (p *Panic) Error() string { return "panic: " + p.text }
 // Stack is where it came from, as the runtime writes it: it has addresses and
 // no texts.
 func (p *Panic) Stack() string { return string(p.stack) }
+
+// LogValue has both.
+func (p *Panic) LogValue() slog.Value { return slog.StringValue(p.Error() + "\n" + p.Stack()) }
 
 // Do calls f. The error is f's, or a *Panic.
 func Do(f func() error) (err error) {

@@ -3,11 +3,11 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // frame is how often pieces of an answer reach the screen: together, so that
@@ -47,22 +47,23 @@ func (s *stream) finish(err error) {
 
 // read reads the answer. A mistake of ours in it ends the answer and not the
 // chat, which Bubble Tea would kill while it still reads from the terminal.
-func (s *stream) read(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &gateway.Error{Kind: gateway.Failed, Message: fmt.Sprintf("Internal error in ohgw: %v", v)}
+func (s *stream) read(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) error {
+	err := rescue.Do(func() error {
+		for p, err := range endpoint.Ask(ctx, q) {
+			if err != nil {
+				return err
+			}
+			s.put(p)
+			if _, ok := p.(gateway.Done); ok {
+				return nil
+			}
 		}
-	}()
-	for p, err := range endpoint.Ask(ctx, q) {
-		if err != nil {
-			return err
-		}
-		s.put(p)
-		if _, ok := p.(gateway.Done); ok {
-			return nil
-		}
+		return errNoEnd
+	})
+	if broken := rescue.Of(err); broken != nil {
+		return &gateway.Error{Kind: gateway.Failed, Message: "Internal error in ohgw: " + broken.Error(), Err: err}
 	}
-	return errNoEnd
+	return err
 }
 
 func (s *stream) put(p gateway.Piece) {

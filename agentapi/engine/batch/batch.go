@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // Call is one call. With an Err it is not run: that is its result.
@@ -66,12 +67,14 @@ func one(ctx context.Context, c Call) (r Result) {
 	if ctx.Err() != nil {
 		return Result{Interrupted: true}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			r = Result{Err: fmt.Errorf("the tool failed unexpectedly: %v", p)}
-		}
-	}()
-	result, err := c.Tool.Run(ctx, c.Call)
+	var result tool.Result
+	err := rescue.Do(func() (err error) {
+		result, err = c.Tool.Run(ctx, c.Call)
+		return err
+	})
+	if rescue.Of(err) != nil {
+		return Result{Err: fmt.Errorf("the tool failed unexpectedly: %w", err)}
+	}
 	if ctx.Err() != nil {
 		r.Interrupted = true
 		if stopped, ok := errors.AsType[*tool.StoppedError](err); ok {

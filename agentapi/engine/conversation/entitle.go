@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 func (c *Conversation) entitle(message string) {
 	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
 	c.workers.Go(func() {
-		if err := safely(func() error { c.findTitle(choice, message); return nil }); err != nil {
+		if err := rescue.Do(func() error { c.findTitle(choice, message); return nil }); err != nil {
 			c.cfg.Log.Error("no title", "conversation", c.id, "err", err)
 		}
 	})

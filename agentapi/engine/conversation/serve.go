@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // serve is the conversation's goroutine: the only one that changes it.
@@ -39,12 +38,12 @@ func (c *Conversation) serve() {
 	}
 	close(c.gone)
 	if c.broken { // who hears of the end of the run finds the conversation closed
-		_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
+		_ = rescue.Do(func() error { c.watchers.publish(c.snapshot()); return nil })
 	}
 	c.watchers.end(c.closed())
 	tools := c.tools
 	c.closers.Go(func() { // the goroutine does not wait for them: the directory is free
-		if err := safely(tools.close); err != nil {
+		if err := rescue.Do(tools.close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
 		}
 	})
@@ -70,43 +69,19 @@ func (c *Conversation) turn() {
 // guard runs f. A panic in it ends the run and the conversation, not the
 // process: the conversation is opened again from what is on the disk.
 func (c *Conversation) guard(f func()) {
-	broke := safely(func() error { f(); return nil })
+	broke := rescue.Do(func() error { f(); return nil })
 	if broke == nil {
 		return
 	}
 	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.id, "err", broke)
 	c.broken, c.closing = true, true
 	if c.dir.State.Status == event.Running && c.lost == nil {
-		if err := safely(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
+		if err := rescue.Do(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
 			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 			c.dir.State.Status = event.Failed
 			c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
 		}
 	}
-}
-
-// panicError is a panic that was caught.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-// Error does not have the stack: it may be told to clients.
-func (e *panicError) Error() string { return fmt.Sprintf("internal error: %v", e.value) }
-
-// LogValue has the stack.
-func (e *panicError) LogValue() slog.Value {
-	return slog.StringValue(e.Error() + "\n" + string(e.stack))
-}
-
-// safely makes a panic of f an error.
-func safely(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{p, debug.Stack()}
-		}
-	}()
-	return f()
 }
 
 // work does what has been asked for: messages first, in their order.
@@ -186,7 +161,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 	defer func() { c.job = nil }()
 	c.workers.Go(func() {
 		defer close(j.done)
-		j.err = safely(func() error { f(j); return nil })
+		j.err = rescue.Do(func() error { f(j); return nil })
 	})
 	var grace <-chan time.Time
 	for {

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // The classes of errors that a step answers itself.
@@ -157,12 +158,14 @@ func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Resp
 
 // call calls a model. One that panics has failed, and nothing else with it.
 func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the LLM client failed unexpectedly: %v", p)
-		}
-	}()
-	return m.Generate(ctx, req, onDelta)
+	err = rescue.Do(func() (err error) {
+		resp, err = m.Generate(ctx, req, onDelta)
+		return err
+	})
+	if rescue.Of(err) != nil {
+		err = fmt.Errorf("the LLM client failed unexpectedly: %w", err)
+	}
+	return resp, err
 }
 
 func (c *Conversation) delta(d event.Delta) {

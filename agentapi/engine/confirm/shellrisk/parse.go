@@ -6,6 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // parse reads the programs of a text: one, if it is shell source. Another text is read as
@@ -90,12 +91,10 @@ func parsed(text string) *program {
 // tryParse is nil where the text does not parse. The parser panics at some texts that are
 // no shell source.
 func tryParse(text string, errors int) (root *syntax.File) {
-	defer func() {
-		if recover() != nil {
-			root = nil
-		}
-	}()
-	root, err := newParser(errors).Parse(strings.NewReader(text), "")
+	err := rescue.Do(func() (err error) {
+		root, err = newParser(errors).Parse(strings.NewReader(text), "")
+		return err
+	})
 	if err != nil {
 		return nil
 	}
@@ -105,15 +104,15 @@ func tryParse(text string, errors int) (root *syntax.File) {
 // beginning are the statements before the first mistake of a text; nil if there are none.
 func beginning(text string) *program {
 	var stmts []*syntax.Stmt
-	func() {
-		defer func() { _ = recover() }() // see tryParse
+	_ = rescue.Do(func() error { // see tryParse; what stands before the mistake counts
 		for stmt, err := range newParser(0).StmtsSeq(strings.NewReader(text)) {
 			if err != nil {
-				break
+				return err
 			}
 			stmts = append(stmts, stmt)
 		}
-	}()
+		return nil
+	})
 	if len(stmts) == 0 || int(stmts[len(stmts)-1].End().Offset()) > len(text) {
 		return nil
 	}
