@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -53,9 +54,9 @@ func (d *Daemon) roots(ctx context.Context, client Client) (roots []string, reas
 	}
 	for _, root := range client.Workspaces {
 		switch {
-		case root == AnyWorkspace, workdir.Within(root, within):
+		case root == AnyWorkspace, subpath.Within(root, within):
 			return []string{within}, ""
-		case workdir.Within(within, root):
+		case subpath.Within(within, root):
 			roots = append(roots, root)
 		}
 	}
@@ -125,7 +126,7 @@ func outsideWorkspace(path string, roots []string) error {
 // namedWithin reports whether a path, as it is written, is within one of roots.
 func namedWithin(roots []string, path string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
-		return root == AnyWorkspace || workdir.Within(root, filepath.Clean(path))
+		return root == AnyWorkspace || subpath.Within(root, filepath.Clean(path))
 	})
 }
 
@@ -136,7 +137,7 @@ func mayWorkIn(roots []string, dir string) bool {
 			return true
 		}
 		real, err := workdir.Resolve(root) // its links may have changed since it was stored
-		return err == nil && workdir.Within(real, dir)
+		return err == nil && subpath.Within(real, dir)
 	})
 }
 
@@ -147,7 +148,7 @@ func (d *Daemon) ownDirectory(dir string) bool {
 		if own == "" {
 			continue
 		}
-		if real, err := workdir.Resolve(own); err == nil && workdir.Within(real, dir) {
+		if real, err := workdir.Resolve(own); err == nil && subpath.Within(real, dir) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -49,7 +50,7 @@ func within(dir string, roots []string) (string, error) {
 		if resolved, err := workdir.Resolve(root); err == nil {
 			root = resolved
 		}
-		return workdir.Within(root, dir)
+		return subpath.Within(root, dir)
 	}
 	if slices.ContainsFunc(roots, below) {
 		return dir, nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/answers"
-	"github.com/ohgw/ohgw/internal/workdir"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // agreed are the directories in which a person has let agents work.
@@ -29,7 +29,7 @@ func agreedDirectories(a *kit.App) (*agreed, error) {
 
 // has reports whether dir, or a directory above it, was agreed to.
 func (d *agreed) has(dir string) bool {
-	return d.Any(func(a agreedJSON) bool { return filepath.IsAbs(a.Directory) && workdir.Within(a.Directory, dir) })
+	return d.Any(func(a agreedJSON) bool { return filepath.IsAbs(a.Directory) && subpath.Within(a.Directory, dir) })
 }
 
 // add stores dir.

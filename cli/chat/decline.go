@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -45,7 +46,7 @@ func (c *session) left(dir string) string {
 		return ""
 	}
 	own, err := workdir.Resolve(dirs.Workspaces())
-	if err != nil || !workdir.Within(own, dir) {
+	if err != nil || !subpath.Within(own, dir) {
 		return ""
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
@@ -60,7 +61,7 @@ func (c *session) tilde(dir string) string {
 	if err != nil {
 		return dir
 	}
-	if home, err := workdir.Resolve(dirs.Home); err == nil && workdir.Within(home, dir) {
+	if home, err := workdir.Resolve(dirs.Home); err == nil && subpath.Within(home, dir) {
 		return filepath.Join("~", strings.TrimPrefix(dir, home))
 	}
 	return dir

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -80,7 +81,7 @@ func (c *session) whereTheyWork(list []tui.Conversation) (here, made []tui.Conve
 	}
 	for _, x := range list {
 		switch {
-		case x.Workspace == "" || workdir.Within(own, x.Workspace) || workdir.Within(dirs.State, x.Workspace):
+		case x.Workspace == "" || subpath.Within(own, x.Workspace) || subpath.Within(dirs.State, x.Workspace):
 			made = append(made, x)
 		case x.Workspace == cwd:
 			here = append(here, x)

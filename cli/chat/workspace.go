@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -102,7 +103,7 @@ func (c *session) currentDirectory() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if own, err := workdir.Resolve(dirs.State); err == nil && workdir.Within(own, dir) {
+	if own, err := workdir.Resolve(dirs.State); err == nil && subpath.Within(own, dir) {
 		return "", errors.New("it belongs to ohgw")
 	}
 	return dir, nil
@@ -154,7 +155,7 @@ func (c *session) choices(ctx context.Context, s *config.Settings) choice {
 }
 
 func (c choice) allow(dir string) bool {
-	return slices.ContainsFunc(c.roots, func(root string) bool { return root == daemon.AnyWorkspace || workdir.Within(root, dir) })
+	return slices.ContainsFunc(c.roots, func(root string) bool { return root == daemon.AnyWorkspace || subpath.Within(root, dir) })
 }
 
 // refusal says why the chat does not work in dir.
@@ -247,12 +248,12 @@ func (c *session) isPrivate(dir string) bool {
 		return true
 	}
 	for _, own := range []string{dirs.State, dirs.Config} {
-		if real, err := workdir.Resolve(own); err == nil && (workdir.Within(real, dir) || workdir.Within(dir, real)) {
+		if real, err := workdir.Resolve(own); err == nil && (subpath.Within(real, dir) || subpath.Within(dir, real)) {
 			return true
 		}
 	}
 	home, err := workdir.Resolve(dirs.Home)
-	return err == nil && workdir.Within(home, dir) && strings.HasPrefix(strings.TrimPrefix(dir, home+string(filepath.Separator)), ".")
+	return err == nil && subpath.Within(home, dir) && strings.HasPrefix(strings.TrimPrefix(dir, home+string(filepath.Separator)), ".")
 }
 
 // reach says what the agent's commands reach beside the directory.
@@ -275,7 +276,7 @@ func (c *session) locate(dir string) tui.Where {
 	if err != nil {
 		return tui.Where{Dir: dir}
 	}
-	if own, err := workdir.Resolve(dirs.State); dir == "" || err == nil && workdir.Within(own, dir) {
+	if own, err := workdir.Resolve(dirs.State); dir == "" || err == nil && subpath.Within(own, dir) {
 		return c.away // a directory that ohgw made
 	}
 	return tui.Where{Dir: c.tilde(dir), Branch: workdir.Branch(dir)}
@@ -292,7 +293,7 @@ func (c *session) broad(dir string) string {
 		return ""
 	}
 	home, err := workdir.Resolve(dirs.Home)
-	if err == nil && workdir.Within(dir, home) {
+	if err == nil && subpath.Within(dir, home) {
 		return "WARNING: this is your home directory, or above it. It has your keys, mail and settings. Run ohgw chat in a project directory instead."
 	}
 	return ""

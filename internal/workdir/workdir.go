@@ -38,13 +38,6 @@ func Resolve(path string) (string, error) {
 	return real, nil
 }
 
-// Within reports whether dir is root or below it. Both are absolute and
-// resolved.
-func Within(root, dir string) bool {
-	rel, err := filepath.Rel(root, dir)
-	return err == nil && (rel == "." || filepath.IsLocal(rel))
-}
-
 // Same reports whether two paths name the same directory. A path that cannot be
 // resolved is compared as it is written.
 func Same(a, b string) bool {

@@ -61,18 +61,10 @@ func TestADirectoryIsResolved(t *testing.T) {
 	}
 }
 
-func TestWithinAndSame(t *testing.T) {
+func TestSame(t *testing.T) {
 	t.Parallel()
-	root := dirs(t, "a/b", "ab", "a/..b")
+	root := dirs(t, "a/b")
 	a := filepath.Join(root, "a")
-	for dir, want := range map[string]bool{a: true, a + "/b": true, a + "/..b": true, root: false, root + "/ab": false, a + "b": false, "/": false} {
-		if got := workdir.Within(a, dir); got != want {
-			t.Errorf("Within(%q, %q) = %t", a, dir, got)
-		}
-	}
-	if !workdir.Within("/", a) {
-		t.Error("nothing is within the root directory")
-	}
 	if !workdir.Same(a, a+"/b/..") || workdir.Same(a, root) || !workdir.Same("/none/x", "/none/x/") || workdir.Same("/none", a) {
 		t.Error("Same is wrong")
 	}

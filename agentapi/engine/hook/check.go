@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Checker looks at hooks without running them.
@@ -67,7 +68,7 @@ func (c Checker) directory(at string) string {
 	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		at = filepath.Dir(at)
 	}
-	if below(at, c.Home) {
+	if subpath.Within(at, c.Home) {
 		return ""
 	}
 	return at

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Directory is where the user's programs for hooks are, below OpenHands' directory.
@@ -59,16 +60,11 @@ func fileOf(text, home, base string, own bool) string {
 	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	if base != "" && below(filepath.Join(base, Directory), at) {
+	if base != "" && subpath.Within(filepath.Join(base, Directory), at) {
 		return at // The directory is shown as it is, with its links.
 	}
-	if !own || !below(home, at) && !below(base, at) {
+	if !own || !subpath.Within(home, at) && !subpath.Within(base, at) {
 		return ""
 	}
 	return real
-}
-
-func below(dir, at string) bool {
-	rel, err := filepath.Rel(dir, at)
-	return dir != "" && err == nil && filepath.IsLocal(rel)
 }

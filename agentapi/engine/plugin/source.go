@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Code is what is wrong with a source, in OpenHands' words.
@@ -91,7 +92,7 @@ func (s Sources) find(ctx context.Context, p control.Plugin, checkout func(ctx c
 		return place, nil
 	}
 	base, dir := resolved(place.Dir), resolved(filepath.Join(place.Dir, below))
-	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
+	if !subpath.Within(base, dir) {
 		return Place{}, &Error{NoRepoPath, "its repo_path is a link that leads out of the source; give the directory itself"}
 	}
 	place.Dir = dir

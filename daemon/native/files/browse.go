@@ -12,7 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/sandbox"
-	"github.com/ohgw/ohgw/internal/workdir"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Limits of lists.
@@ -126,7 +126,7 @@ func (s *server) listed(path string, hidden bool) ([]string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil && s.Only != "" {
 		only, onlyErr := filepath.EvalSymlinks(s.Only)
-		if err = onlyErr; err == nil && !workdir.Within(only, real) {
+		if err = onlyErr; err == nil && !subpath.Within(only, real) {
 			err = sandbox.ErrOutside
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // always is hidden on every machine: other users' files, what only root reads, and
@@ -70,7 +71,7 @@ func hideable(home, at string) bool {
 		return false
 	}
 	for _, keep := range []string{"/usr", "/etc", "/bin", "/lib", "/run", "/dev", "/proc", "/tmp", "/var/tmp", "/var/lib"} {
-		if policy.Within(at, keep) {
+		if subpath.Within(at, keep) {
 			return false
 		}
 	}

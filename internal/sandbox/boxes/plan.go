@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // User is whose programs a box is for.
@@ -37,7 +38,7 @@ func Plan(u User, workspace string) (policy.Policy, error) {
 	}
 	if real, err := directory(u.Home); err == nil && real != "/" {
 		p.HomeAt = real
-		if policy.Within(p.Workspace, real) {
+		if subpath.Within(p.Workspace, real) {
 			return p, &HomeError{Workspace: p.Workspace, Home: real}
 		}
 	}
@@ -58,11 +59,11 @@ func Plan(u User, workspace string) (policy.Policy, error) {
 	if p.HomeAt != noHome {
 		p.Read = tools(p.HomeAt, p.Workspace, u.Environ)
 		p.Read = slices.DeleteFunc(p.Read, func(at string) bool {
-			return slices.ContainsFunc(p.Hide, func(hidden string) bool { return policy.Within(hidden, at) || policy.Within(at, hidden) })
+			return slices.ContainsFunc(p.Hide, func(hidden string) bool { return subpath.Within(hidden, at) || subpath.Within(at, hidden) })
 		})
 	}
 	for _, dir := range dirs {
-		if !slices.ContainsFunc(p.Hide, func(hidden string) bool { return policy.Within(hidden, dir) || policy.Within(dir, hidden) }) {
+		if !slices.ContainsFunc(p.Hide, func(hidden string) bool { return subpath.Within(hidden, dir) || subpath.Within(dir, hidden) }) {
 			p.Read = append(p.Read, dir)
 		}
 	}
@@ -147,7 +148,7 @@ func tools(home, workspace string, environ []string) []string {
 	slices.Sort(found)
 	var outer []string
 	for _, at := range found {
-		if !slices.ContainsFunc(outer, func(dir string) bool { return policy.Within(dir, at) }) {
+		if !slices.ContainsFunc(outer, func(dir string) bool { return subpath.Within(dir, at) }) {
 			outer = append(outer, at)
 		}
 	}
@@ -173,11 +174,11 @@ var notShown = []string{".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker",
 
 // shareable says that a directory is one inside the home directory that can be shown.
 func shareable(home, workspace, at string) bool {
-	if !policy.Within(home, at) || at == home || policy.Within(at, workspace) || policy.Within(workspace, at) {
+	if !subpath.Within(home, at) || at == home || subpath.Within(at, workspace) || subpath.Within(workspace, at) {
 		return false
 	}
 	return !slices.ContainsFunc(notShown, func(name string) bool {
 		secret := filepath.Join(home, name)
-		return policy.Within(secret, at) || policy.Within(at, secret)
+		return subpath.Within(secret, at) || subpath.Within(at, secret)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // reducedEnviron changes the variables that name places of level full, and adds those
@@ -46,7 +47,7 @@ func reducedPath(list string, given, reduced *policy.Policy) string {
 		}
 		switch {
 		case !filepath.IsAbs(dir) || inside.ReducedReads(reduced, real):
-		case policy.Within(given.HomeAt, real):
+		case subpath.Within(given.HomeAt, real):
 			dir = filepath.Join(reduced.Home, strings.TrimPrefix(real, given.HomeAt))
 		default:
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // runDir is a directory that boxes have for themselves: sockets are in it, and on some
@@ -54,7 +55,7 @@ func follow(at string) (links []policy.Link, dir string) {
 	}
 	at = filepath.Clean(at)
 	for range maxLinks {
-		if !policy.Within(runDir, at) {
+		if !subpath.Within(runDir, at) {
 			return links, ""
 		}
 		link, rest := firstLink(at)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Keeper puts back what programs change of the files by which git runs programs, for
@@ -336,7 +337,7 @@ func (k *Keeper) concerns(data []byte) bool {
 		}
 		at := filepath.Join(dir, e.name)
 		for kept := range k.kept {
-			if within(kept, at) || within(at, kept) && e.mask&(unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_MOVED_FROM|unix.IN_DELETE) != 0 {
+			if subpath.Within(kept, at) || subpath.Within(at, kept) && e.mask&(unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_MOVED_FROM|unix.IN_DELETE) != 0 {
 				return true
 			}
 		}
@@ -345,10 +346,6 @@ func (k *Keeper) concerns(data []byte) bool {
 		}
 	}
 	return false
-}
-
-func within(dir, at string) bool {
-	return dir == "." || at == dir || len(at) > len(dir) && at[:len(dir)] == dir && at[len(dir)] == filepath.Separator
 }
 
 // Close checks once more, for the last act of a program that is dead by now, and

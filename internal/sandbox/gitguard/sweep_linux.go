@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // sweeper looks after what a program adds to a repository, and takes the parts away by
@@ -38,7 +39,7 @@ const maxLinks = 1000
 // concerns reports whether a name in a directory may be of a new worktree.
 func (s *sweeper) concerns(dir, name string) bool {
 	worktrees := filepath.Join(s.repo.Dir, "worktrees")
-	return filepath.Join(dir, name) == worktrees || within(worktrees, dir) && !s.repo.known[dir]
+	return filepath.Join(dir, name) == worktrees || subpath.Within(worktrees, dir) && !s.repo.known[dir]
 }
 
 // worktrees repairs the new worktrees, and lists their directories.

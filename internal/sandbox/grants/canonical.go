@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -80,7 +81,7 @@ func (s *Store) path(access sandbox.Access, text string) (string, error) {
 	if at == filepath.Dir(at) {
 		return at, &InvalidError{"the root directory would open everything", "name the directories that are needed"}
 	}
-	if home := resolved(s.cfg.Home); home != "" && policy.Within(at, home) {
+	if home := resolved(s.cfg.Home); home != "" && subpath.Within(at, home) {
 		why := at + " contains your home directory"
 		if at == home {
 			why = at + " is your home directory"
@@ -93,7 +94,7 @@ func (s *Store) path(access sandbox.Access, text string) (string, error) {
 	switch {
 	case access == sandbox.Write && policy.OfSystem(at):
 		return at, &InvalidError{at + " belongs to the system and cannot be writable", "name a directory of yours"}
-	case access == sandbox.Read && slices.ContainsFunc(live, func(dir string) bool { return policy.Within(dir, at) }):
+	case access == sandbox.Read && slices.ContainsFunc(live, func(dir string) bool { return subpath.Within(dir, at) }):
 		return at, &InvalidError{at + " cannot be shown, because it has devices, processes or sockets", "see ohgw sandbox allow socket --help"}
 	case access == sandbox.Read && at == "/tmp":
 		return at, &InvalidError{"the sandbox has a /tmp of its own", "name the directory in it that is needed"}
@@ -108,7 +109,7 @@ var live = []string{"/dev", "/proc", "/run", "/sys"}
 // is none.
 func (s *Store) own(at string) string {
 	for _, dir := range append([]string{s.cfg.State}, s.cfg.Private...) {
-		if dir = resolved(dir); dir != "" && (policy.Within(dir, at) || policy.Within(at, dir)) {
+		if dir = resolved(dir); dir != "" && (subpath.Within(dir, at) || subpath.Within(at, dir)) {
 			return dir
 		}
 	}

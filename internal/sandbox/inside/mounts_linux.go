@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // mounts is the file system of a box while it is built.
@@ -118,7 +119,7 @@ func (m *mounts) shown() ([]place, error) {
 	var places []place
 	for _, t := range trees {
 		fd, dir, err := take(t.from, t.readonly)
-		if errors.Is(err, fs.ErrNotExist) && t.readonly && policy.Within("/run", t.from) {
+		if errors.Is(err, fs.ErrNotExist) && t.readonly && subpath.Within("/run", t.from) {
 			continue // What is there ends with the machine, or with who has made it.
 		}
 		if err != nil {
@@ -209,7 +210,7 @@ func (m *mounts) descend(parent int, name, in string, dir bool) (int, error) {
 		return fd, nil
 	}
 	if !errors.Is(err, unix.ENOENT) {
-		if !policy.Within(m.policy.HomeAt, in) {
+		if !subpath.Within(m.policy.HomeAt, in) {
 			return -1, err
 		}
 		if err := unix.Unlinkat(parent, name, 0); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/seccomp"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // SocketBroker is, in a message, the source of the notifications of level reduced.
@@ -218,7 +219,7 @@ func reducedRules(p *policy.Policy) (ruleset, error) {
 // ReducedReads reports whether programs of level reduced can read what is at a path,
 // which has no symbolic links.
 func ReducedReads(p *policy.Policy, at string) bool {
-	covers := func(tree string) bool { return tree != "" && policy.Within(tree, at) }
+	covers := func(tree string) bool { return tree != "" && subpath.Within(tree, at) }
 	if slices.ContainsFunc(slices.Concat(p.Read, p.Write, []string{p.Workspace, p.Home, p.Tmp}), covers) {
 		return true
 	}
@@ -240,10 +241,10 @@ func real(at string) string {
 // rules for what is beside it. Of the directories on that way the names can be
 // listed, and those below them.
 func readableIn(tree string, hidden []string) (readable, listable []string, err error) {
-	if tree == "" || slices.ContainsFunc(hidden, func(at string) bool { return policy.Within(at, tree) }) {
+	if tree == "" || slices.ContainsFunc(hidden, func(at string) bool { return subpath.Within(at, tree) }) {
 		return nil, nil, nil
 	}
-	if !slices.ContainsFunc(hidden, func(at string) bool { return policy.Within(tree, at) }) {
+	if !slices.ContainsFunc(hidden, func(at string) bool { return subpath.Within(tree, at) }) {
 		return []string{tree}, nil, nil
 	}
 	entries, err := os.ReadDir(tree)

@@ -15,6 +15,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Limits of a policy: more than this is a mistake, or an attack on the helper.
@@ -141,7 +143,7 @@ func (p *Policy) checkLinks() error {
 		if err := checkPath("links", link.At); err != nil {
 			return err
 		}
-		if link.At == "/run" || !Within("/run", link.At) || link.To == "" || strings.ContainsRune(link.To, 0) {
+		if link.At == "/run" || !subpath.Within("/run", link.At) || link.To == "" || strings.ContainsRune(link.To, 0) {
 			return fmt.Errorf("policy: links: %q is not a link below /run", link.At)
 		}
 	}
@@ -197,7 +199,7 @@ var systemRoots = []string{
 // OfSystem reports whether a directory or a file belongs to the whole system, so
 // that no policy may make it writable.
 func OfSystem(at string) bool {
-	return at == "/" || slices.ContainsFunc(system, func(dir string) bool { return Within(dir, at) }) || slices.Contains(systemRoots, at)
+	return at == "/" || slices.ContainsFunc(system, func(dir string) bool { return subpath.Within(dir, at) }) || slices.Contains(systemRoots, at)
 }
 
 func (p *Policy) checkWritable() error {
@@ -207,10 +209,10 @@ func (p *Policy) checkWritable() error {
 		}
 	}
 	for _, tree := range append([]string{p.Workspace}, p.Write...) {
-		if tree != p.Home && Within(tree, p.HomeAt) {
+		if tree != p.Home && subpath.Within(tree, p.HomeAt) {
 			return fmt.Errorf("policy: the writable directory %s contains the home directory %s", tree, p.HomeAt)
 		}
-		if Within(tree, p.Home) {
+		if subpath.Within(tree, p.Home) {
 			return fmt.Errorf("policy: the writable directory %s contains the box's own files in %s", tree, p.Home)
 		}
 	}
@@ -238,7 +240,7 @@ func (p *Policy) Trees() []string {
 // path in it.
 func (p *Policy) Tree(at string) (tree string, ok bool) {
 	for _, candidate := range append([]string{p.Workspace}, p.Write...) {
-		if Within(candidate, at) && len(candidate) > len(tree) {
+		if subpath.Within(candidate, at) && len(candidate) > len(tree) {
 			tree, ok = candidate, true
 		}
 	}
@@ -261,9 +263,4 @@ func (p *Policy) Pins() []string {
 	}
 	slices.Sort(pins)
 	return slices.Compact(pins)
-}
-
-// Within reports whether a clean path is dir or below it.
-func Within(dir, at string) bool {
-	return dir == at || dir == "/" || strings.HasPrefix(at, dir+"/")
 }

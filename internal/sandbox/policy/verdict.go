@@ -1,5 +1,9 @@
 package policy
 
+import (
+	"github.com/ohgw/ohgw/internal/subpath"
+)
+
 // State is what programs in a box can do with a path.
 type State string
 
@@ -48,7 +52,7 @@ func (p *Policy) Of(at string) Verdict {
 	v := Verdict{ReadOnly, BySystem, "/"}
 	consider := func(state State, rule Rule, trees ...string) {
 		for _, tree := range trees {
-			if tree != "" && Within(tree, at) && len(tree) >= len(v.At) {
+			if tree != "" && subpath.Within(tree, at) && len(tree) >= len(v.At) {
 				v = Verdict{state, rule, tree}
 			}
 		}
@@ -64,7 +68,7 @@ func (p *Policy) Of(at string) Verdict {
 	consider(ReadOnly, ByRead, p.Read...)
 	if v.State != Hidden {
 		for _, tree := range p.Protect { // they are made last, with all that is below them
-			if Within(tree, at) {
+			if subpath.Within(tree, at) {
 				return Verdict{Protected, ByProtect, tree}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 func TestOf(t *testing.T) {
@@ -62,10 +63,10 @@ func FuzzOf(f *testing.F) {
 			return
 		}
 		v := p.Of(at)
-		if !policy.Within(v.At, at) {
+		if !subpath.Within(v.At, at) {
 			t.Errorf("%s: %v is not above it", at, v)
 		}
-		if v.State == policy.Writable && (policy.OfSystem(at) || policy.Within("/w/.git/hooks", at)) {
+		if v.State == policy.Writable && (policy.OfSystem(at) || subpath.Within("/w/.git/hooks", at)) {
 			t.Errorf("%s: %v", at, v)
 		}
 	})

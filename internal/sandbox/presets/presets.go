@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Config is the world of the tools.
@@ -356,17 +357,12 @@ func (w Workspace) inside(path string) bool {
 			realDir = dir
 		}
 		for _, p := range []string{filepath.Clean(path), real} {
-			if below(p, dir) || below(p, realDir) {
+			if subpath.Within(dir, p) || subpath.Within(realDir, p) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func below(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // projects reports whether a directory has the programs of a project: those of a

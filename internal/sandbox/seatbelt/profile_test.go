@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -281,7 +282,7 @@ func filter(t testing.TB, f node, at string) bool {
 	case "literal":
 		return f.list[1].text == at
 	case "subpath":
-		return policy.Within(f.list[1].text, at)
+		return subpath.Within(f.list[1].text, at)
 	case "regex":
 		return regexp.MustCompile(f.list[1].text).MatchString(at)
 	case "require-all", "target", "sysctl-name", "sysctl-name-prefix", "global-name", "socket-domain", "local", "remote":

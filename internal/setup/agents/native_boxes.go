@@ -28,7 +28,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
-	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -117,11 +117,11 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 		return "", err
 	}
 	switch {
-	case workdir.Within(b.realWorktrees(), dir):
+	case subpath.Within(b.realWorktrees(), dir):
 		return b.worktreeAt(dir), nil
-	case b.only != "" && !workdir.Within(base, dir):
+	case b.only != "" && !subpath.Within(base, dir):
 		return "", &outsideError{dir + " is outside of " + b.only + ", where all conversations of this ohgw work (ohgw serve --workspace)"}
-	case b.only != "" || workdir.Within(base, dir):
+	case b.only != "" || subpath.Within(base, dir):
 		return base, nil
 	}
 	for up := dir; ; up = filepath.Dir(up) {
@@ -133,7 +133,7 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 		}
 	}
 	err = b.manager.Check(dir)
-	if home, ok := errors.AsType[*boxes.HomeError](err); ok && policy.Within(home.Home, dir) {
+	if home, ok := errors.AsType[*boxes.HomeError](err); ok && subpath.Within(home.Home, dir) {
 		return "", &outsideError{"the sandbox keeps clients out of your home directory; name a directory of one project in it"}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -71,7 +72,7 @@ func (e *Editor) outside(path string) error {
 // cannotFind says why a path leads nowhere. What is outside the workspace is
 // not even said to be missing.
 func (e *Editor) cannotFind(path string, err error) error {
-	if e.cfg.Confined && !inside(e.cfg.Dir, path) && !inside(e.real, path) {
+	if e.cfg.Confined && !subpath.Within(e.cfg.Dir, path) && !subpath.Within(e.real, path) {
 		return e.outside(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,11 +92,6 @@ func ofGit(name string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), func(part string) bool {
 		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 	})
-}
-
-func inside(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // meant names the path that reads like one of those that are missing: models, too, type
