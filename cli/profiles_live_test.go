@@ -107,6 +107,7 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 		"quota":  {body(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`), modelcheck.OutOfQuota, "ohgw keys set quota"},
 		"rate":   {body(429, `{"error":{"message":"Rate limit reached","type":"rate_limit_exceeded"}}`), modelcheck.TooOften, "ohgw profiles check --live rate"},
 		"down":   {body(503, `{"error":{"message":"overloaded"}}`), modelcheck.BrokenDown, "ohgw profiles check --live down"},
+		"loads":  {body(503, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`), modelcheck.TimedOut, "--timeout 2s"},
 		"option": {body(400, `{"error":{"message":"Unsupported parameter: 'seed'"}}`), modelcheck.Refused, "ohgw profiles show option"},
 		"page":   {body(404, `<html>Nothing here</html>`), modelcheck.WrongAddress, "ohgw profiles show page"},
 		"hang":   {llmtest.Reply{End: llmtest.Hang}, modelcheck.TimedOut, "--timeout 2s"},

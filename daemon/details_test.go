@@ -133,3 +133,11 @@ func TestPhasesComeWhereTheyAreWanted(t *testing.T) {
 		equal(t, "text", f.text(), "Yes.")
 	}
 }
+
+// A client that knows no phases is told why nothing comes for a minute.
+func TestTheLoadingOfAModelIsProgress(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Phase(event.Phase{Name: event.PhaseLoading}), daemontest.Finish("Yes.")))
+	equal(t, "progress", parse(t, g.chat(ask("a question", streamed))).reasoning(), "loading the model\n")
+	equal(t, "progress", parse(t, g.chat(ask("a question", streamed), "X-OpenHands-Phases", "show")).reasoning(), "")
+}

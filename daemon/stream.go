@@ -86,11 +86,7 @@ func (s *streamer) show(u turn.Update) error {
 			return s.send(s.chunks.Reasoning(s.buf[:0], line))
 		}
 	case turn.Phase:
-		if s.call.options.phases && u.Phase != nil {
-			return s.send(s.chunks.Detail(s.buf[:0], "", oneLine(struct {
-				Phase *event.Phase `json:"phase"`
-			}{u.Phase})))
-		}
+		return s.phase(u.Phase)
 	case turn.Text:
 		switch {
 		case s.x.d.cfg.AnswerOnly:
@@ -100,6 +96,23 @@ func (s *streamer) show(u turn.Update) error {
 			if text := s.thoughts(u); text != "" {
 				return s.send(s.chunks.Reasoning(s.buf[:0], text))
 			}
+		}
+	}
+	return nil
+}
+
+// phase tells what the call of the model waits for. A client that does not know phases is
+// told in words that the model is loaded, which takes longest.
+func (s *streamer) phase(p *event.Phase) error {
+	switch {
+	case p == nil:
+	case s.call.options.phases:
+		return s.send(s.chunks.Detail(s.buf[:0], "", oneLine(struct {
+			Phase *event.Phase `json:"phase"`
+		}{p})))
+	case p.Name == event.PhaseLoading:
+		if line := s.reasoning(turn.Update{Text: "loading the model"}); line != "" {
+			return s.send(s.chunks.Reasoning(s.buf[:0], line))
 		}
 	}
 	return nil

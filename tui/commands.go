@@ -31,8 +31,9 @@ const (
 	tick       = 100 * time.Millisecond
 	flashTime  = 4 * time.Second
 	letterTime = 300 * time.Millisecond
-	decideTime = 700 * time.Millisecond // the same, where a mistake does harm
-	hungAfter  = 5 * time.Second        // silence that is explained
+	decideTime = 700 * time.Millisecond  // the same, where a mistake does harm
+	hungAfter  = 5 * time.Second         // silence that is explained
+	atFirst    = 1500 * time.Millisecond // the same behind a question, line by line
 )
 
 func after(d time.Duration, msg tea.Msg) tea.Cmd {

@@ -27,6 +27,8 @@ type plain struct {
 	quiet *time.Timer    // fires when a wait has to be explained
 	paper sheet
 
+	said    int    // how often something was printed
+	sent    int    // said, when the question went
 	linked  bool   // there was a model to talk to
 	trouble string // what was said last about the gateway
 	written string // lines that go on
@@ -83,15 +85,21 @@ func (p *plain) step() {
 	}
 	select {
 	case msg := <-p.msgs:
-		p.quiet.Reset(hungAfter)
+		before := p.said + len(p.paper.text)
 		p.take(msg)
+		if p.said+len(p.paper.text) != before { // a sign of life of the gateway says nothing to a person
+			p.quiet.Reset(hungAfter)
+		}
 	case line, ok := <-lines:
 		if !ok {
 			p.end = errLeave
 			return
 		}
-		p.quiet.Reset(hungAfter)
 		p.entered(line)
+		p.quiet.Reset(hungAfter)
+		if p.sent = p.said; p.chat.Turn != nil {
+			p.quiet.Reset(atFirst)
+		}
 	case <-p.quiet.C:
 		p.explain()
 	case <-p.cfg.Interrupt:
@@ -174,7 +182,7 @@ func (p *plain) line(line string) {
 func (p *plain) explain() {
 	switch t := p.chat.Turn; {
 	case t != nil:
-		p.print("Still waiting for " + p.cfg.Place.Name() + ", " + human.Duration(p.cfg.Now().Sub(t.Begun)) + ".")
+		p.print(p.waiting(t))
 		p.quiet.Reset(3 * hungAfter)
 	case p.chat.Running != nil:
 		p.print("Still running, " + human.Duration(p.cfg.Now().Sub(p.chat.Running.Begun)) + "; Ctrl+C ends it.")
@@ -184,5 +192,23 @@ func (p *plain) explain() {
 	}
 }
 
+// waiting is what a question waits for, in a sentence.
+func (p *plain) waiting(t *session.Turn) string {
+	what := "waiting for the model"
+	switch {
+	case !t.Taken:
+		what = "waiting for " + p.cfg.Place.Name()
+	case t.Waits != "":
+		what = t.Waits
+	}
+	if p.said == p.sent {
+		return strings.ToUpper(what[:1]) + what[1:] + "."
+	}
+	return "Still " + what + ", " + human.Duration(p.cfg.Now().Sub(t.Begun)) + "."
+}
+
 // print writes a line. An output that is gone is noticed by who reads it.
-func (p *plain) print(s string) { _, _ = fmt.Fprintln(p.cfg.Out, safe.Text(s)) }
+func (p *plain) print(s string) {
+	p.said++
+	_, _ = fmt.Fprintln(p.cfg.Out, safe.Text(s))
+}

@@ -131,7 +131,7 @@ func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	got := onPaper(t, s, nil, "go", "/retry")
 	for _, want := range []string{
 		"Nothing answers at 127.0.0.1:6449. Start it (ohgw serve). Trying again automatically.", "Waiting for 127.0.0.1:6449 to list its models.", "Model: m",
-		"Still waiting for 127.0.0.1:6449, 5.0 s.", "Error: It broke", "Next: Type /retry to send it again",
+		"Waiting for 127.0.0.1:6449.\n", "Error: It broke", "Next: Type /retry to send it again",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not written:\n%s", want, got)
@@ -142,6 +142,39 @@ func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	}
 	s.asks(t, 2, gateway.Question{})
 	s.joins(t, false)
+}
+
+// A gateway gives a sign of life every four seconds, which is no word for a person.
+func TestPlainChatSaysThatAModelIsAwaited(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first gateway.Piece
+		want  []string
+	}{
+		"a silent one":       {gateway.Waiting{}, []string{"Waiting for the model.\n", "Still waiting for the model, 17 s.\n", "Still waiting for the model, 32 s.\n"}},
+		"one that is loaded": {gateway.Phase{Name: "loading"}, []string{"Waiting: loading the model.\n", "Still loading the model, 5.0 s.\n", "Still loading the model, 20 s.\n", "Still loading the model, 35 s.\n"}},
+	} {
+		s := &script{answer: func(_ context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+			say(gateway.Started{})
+			say(tt.first)
+			for range 10 {
+				time.Sleep(4 * time.Second)
+				say(gateway.Waiting{})
+			}
+			say(gateway.Text("Paris."))
+			say(finished())
+			return nil
+		}}
+		got := onPaper(t, s, nil, "go")
+		for _, want := range tt.want {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("%s: %q is not there once:\n%s", name, want, got)
+			}
+		}
+		if n := strings.Count(strings.ToLower(got), "the model"); n != len(tt.want) {
+			t.Errorf("%s: said %d times what is awaited:\n%s", name, n, got)
+		}
+	}
 }
 
 func TestPlainChatAsksForAYes(t *testing.T) {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 )
 
 // A person hears from ohgw at least this often while an answer is awaited: on a
-// terminal by a line that is replaced each second, in a file by a line a minute.
+// terminal by a line that is replaced each second, in a file by a line a minute. The
+// first word comes sooner on a terminal, and wherever a model has to be loaded.
 const (
 	silent       = 5 * time.Second
+	atFirst      = time.Second
 	repaintAfter = time.Second
 	repeatAfter  = time.Minute
 )
@@ -29,6 +32,7 @@ type spoken struct {
 	since   time.Time // the last piece
 	awaited string
 	phase   string // of the call of the model
+	begun   bool   // something of the answer was shown
 	inText  bool   // the last piece was text that goes on
 	painted bool   // the line is on the terminal
 	over    bool
@@ -42,8 +46,16 @@ func speak(app *kit.App, s show) show {
 	p := &spoken{show: s, app: app, whole: app.Stdout.TTY() && app.Stderr.TTY(), since: app.Now(), awaited: "waiting for the model"}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(silent, p.tell)
+	p.timer = time.AfterFunc(p.patience(), p.tell)
 	return p
+}
+
+// patience is how long nothing may come without a word. The caller holds the lock.
+func (s *spoken) patience() time.Duration {
+	if s.phase == "loading" || !s.begun && s.app.Stderr.TTY() {
+		return atFirst
+	}
+	return silent
 }
 
 // tell says how long nothing has come.
@@ -51,7 +63,7 @@ func (s *spoken) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	took := s.app.Now().Sub(s.since)
-	if s.over || s.inText && s.whole || took < silent { // the last: a piece came first
+	if s.over || s.inText && s.whole || took < s.patience() { // the last: a piece came first
 		return
 	}
 	line := s.app.Stderr.Styled(iostream.Faint, fmt.Sprintf("%s, %d s", s.awaited, int(took.Seconds())))
@@ -82,12 +94,13 @@ func (s *spoken) piece(p piece) error {
 	}
 	s.clear()
 	s.inText = p.text != ""
+	s.begun = s.begun || p.text != "" || p.line != "" && !repeats(p.line)
 	if next := awaitedAfter(p); next != "" {
 		s.awaited = next
 	}
 	err := s.show.piece(p)
 	s.since, s.over = s.app.Now(), s.over || err != nil
-	s.timer.Reset(silent)
+	s.timer.Reset(s.patience())
 	return err
 }
 
@@ -97,7 +110,7 @@ func (s *spoken) enter(p gateway.Phase) {
 	if p.Name != s.phase {
 		s.phase, s.since = p.Name, s.app.Now()
 		s.clear()
-		s.timer.Reset(silent)
+		s.timer.Reset(s.patience())
 	}
 	if waits := p.Waits(); waits != "" {
 		s.awaited, s.inText = waits, false
@@ -113,12 +126,18 @@ func awaitedAfter(p piece) string {
 		return "waiting for other requests"
 	case p.lost != nil:
 		return "waiting for the connection"
-	case p.started != nil, p.restart:
+	case p.started != nil, p.restart, repeats(p.line):
 		return "waiting for the model"
 	case p.line != "", p.text != "":
 		return "the agent is at work"
 	}
 	return ""
+}
+
+// repeats reports whether a line of progress announces that the model is asked again: the
+// agent has not begun. What it may be instead is a command with these words.
+func repeats(line string) bool {
+	return strings.Contains(line, "; attempt ") && !strings.HasPrefix(line, "$")
 }
 
 func (s *spoken) end(t turnJSON, whole bool) error {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,9 +66,13 @@ func TestATerminalHasOneLineOfASilence(t *testing.T) {
 	t.Parallel()
 	got := silence(t, true, true, false, []time.Duration{7500 * time.Millisecond, time.Minute}, piece{text: "Paris"})
 	const erase = "\r\x1b[K"
-	want := erase + "waiting for the model, 5 s" + erase + "waiting for the model, 6 s" + erase + "waiting for the model, 7 s" + erase
-	if got != want {
-		t.Errorf("%q, want %q: the line is replaced, is gone before the text, and does not stand in it", got, want)
+	var want strings.Builder
+	for i := range 7 {
+		fmt.Fprintf(&want, "%swaiting for the model, %d s", erase, i+1)
+	}
+	want.WriteString(erase)
+	if got != want.String() {
+		t.Errorf("%q, want %q: the line is replaced, is gone before the text, and does not stand in it", got, want.String())
 	}
 }
 
@@ -75,6 +80,31 @@ func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
 	t.Parallel()
 	if got := silence(t, true, false, false, []time.Duration{0, 5100 * time.Millisecond}, piece{text: "Par"}); !strings.Contains(got, "the agent is at work, 5 s") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A model that is loaded for 40 s, or reads for 40 s, is told of within 2 s: on a terminal,
+// and in a file if it is loaded.
+func TestTheFirstWordComesBeforeAPersonWonders(t *testing.T) {
+	t.Parallel()
+	again := piece{line: "127.0.0.1:8080 refuses connections; attempt 2 of 2 in 2 s"}
+	for name, tt := range map[string]struct {
+		tty    bool
+		pieces []piece
+		want   string
+	}{
+		"nothing is told":          {true, nil, "waiting for the model, 1 s"},
+		"the question is taken":    {true, []piece{{started: &gateway.Started{}}}, "waiting for the model, 1 s"},
+		"it is loaded":             {true, []piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+		"it reads":                 {true, []piece{reading(0)}, "reading the prompt, 1,925 tokens, 1 s"},
+		"loaded, in a file":        {false, []piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+		"asked again":              {true, []piece{again}, "waiting for the model, 1 s"},
+		"asked again, then loaded": {true, []piece{again, {phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+	} {
+		pauses := append(make([]time.Duration, len(tt.pieces)), 1500*time.Millisecond)
+		if got := silence(t, tt.tty, tt.tty, false, pauses, tt.pieces...); strings.Count(got, tt.want) != 1 {
+			t.Errorf("%s: %q does not have %q once", name, got, tt.want)
+		}
 	}
 }
 

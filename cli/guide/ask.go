@@ -97,7 +97,7 @@ func (g *guide) askSource(ctx context.Context) error {
 		g.plan.Provider = answer
 		for _, s := range g.found.Servers {
 			if s.Name == answer {
-				g.plan.Provider, g.plan.BaseURL, g.models, g.abilities, g.listed, g.keyDone = s.Provider, s.BaseURL, s.Models, s.Abilities, true, true
+				g.plan.Provider, g.plan.BaseURL, g.models, g.abilities, g.listed, g.keyDone = s.Provider, s.BaseURL, s.Models, s.Abilities, !s.Loading, true
 			}
 		}
 	}
@@ -139,6 +139,9 @@ func (g *guide) sources() (options []kit.Option, first string) {
 
 // several names the first of the models of a server.
 func several(s firstrun.Server) string {
+	if s.Loading {
+		return "a server that loads its model"
+	}
 	if len(s.Models) == 0 {
 		return "no models yet"
 	}
@@ -234,7 +237,7 @@ func (g *guide) list(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	defer g.TellLate("asking " + g.plan.Provider + " for its models")()
-	return g.setup.Models(ctx, g.plan)
+	return g.setup.Models(ctx, g.plan, g.loads)
 }
 
 // try asks the model one question, and a person what to do if it fails.

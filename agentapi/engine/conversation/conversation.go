@@ -196,6 +196,7 @@ type Conversation struct {
 	shown       strings.Builder // what was published of an answer that is not in the log
 	item        string          // the id of the event for what the model writes; "" as long as it has written nothing
 	tokens      int64           // of the next request, as far as known; 0: unknown
+	fitted      bool            // the system prompt in the view is small, or cannot be
 	density     float64         // tokens of a request by those that were estimated; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again

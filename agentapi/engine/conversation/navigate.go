@@ -52,7 +52,7 @@ func (c *Conversation) branch(head string) error {
 	if err != nil {
 		return err
 	}
-	c.head, c.view = head, view.New(render, events)
+	c.head, c.view, c.fitted = head, view.New(render, events), false
 	c.hidePictures()
 	c.open, c.trace, c.known = nil, stuck.Trace{}, newIDs()
 	c.introduced, c.replied, c.tokens, c.condenseAt = false, false, 0, 0

@@ -285,25 +285,13 @@ func (c *Conversation) introduce() error {
 	if c.introduced {
 		return nil
 	}
-	_, err := c.append(event.SourceAgent, c.systemPrompt(), lazily)
-	return err
-}
-
-func (c *Conversation) systemPrompt() *event.SystemPrompt {
-	system := c.cfg.Prompt.System
-	if c.small() {
-		system = c.cfg.Prompt.Small
-	}
-	static, dynamic := system(c.tools.defs, c.model.Info().Model)
-	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.tools.defs))}
+	p := c.systemPrompt()
+	p.Tools = make([]json.RawMessage, len(c.tools.defs))
 	for i, d := range c.tools.defs {
 		p.Tools[i] = d.Stored()
 	}
-	if dynamic != "" {
-		text := event.Text(dynamic)
-		p.DynamicContext = &text
-	}
-	return p
+	_, err := c.append(event.SourceAgent, p, lazily)
+	return err
 }
 
 // userMessage writes a message of the user with what belongs to it.

@@ -148,7 +148,20 @@ func (c *Conversation) begin() error {
 	if err := errors.Join(c.answerOpen(), c.introduce(), c.beginSession()); err != nil {
 		return err
 	}
-	return c.setStatus(event.Running)
+	if err := c.setStatus(event.Running); err != nil {
+		return err
+	}
+	c.awaitLoaded()
+	c.fitPrompt()
+	return nil
+}
+
+// awaitLoaded waits while the server of the model loads it, which an interrupt ends. Only
+// then it tells the size of its context, and that decides what the model is told.
+func (c *Conversation) awaitLoaded() {
+	if s, ok := c.model.(llm.Sizer); ok {
+		_ = c.await(context.Background(), func(j *job) { s.AwaitLoaded(j.ctx, c.announcing(j, nil)) }) // the call says what is wrong
+	}
 }
 
 func (c *Conversation) loop() error {

@@ -1,6 +1,7 @@
 package conversation_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -61,5 +63,82 @@ func TestToolsAreBriefForTheModelThatIsAsked(t *testing.T) {
 	}
 	if got := event.PlainText(second.Messages[0].Content); got != "You are a small test." {
 		t.Errorf("the prompt became %q", got)
+	}
+}
+
+// cold is a model whose server tells its context when it has loaded it.
+type cold struct {
+	*model
+	wait func(context.Context)
+}
+
+func (c *cold) Model(context.Context, conversation.Choice) (llm.Model, error) { return c, nil }
+func (c *cold) FindSize(context.Context)                                      {}
+func (c *cold) Count(context.Context, llm.Request) (int64, bool)              { return 0, false }
+
+func (c *cold) AwaitLoaded(ctx context.Context, _ func(llm.Delta)) {
+	c.wait(ctx)
+	c.info = llm.Info{ContextWindow: 4096, Served: true}
+}
+
+func TestAModelThatIsLoadedFirstIsToldTheLeast(t *testing.T) {
+	t.Parallel()
+	m := &cold{&model{todo: []reply{answer("r", "Paris."), answer("s", "Rome.")}}, func(context.Context) {}}
+	w := open(t, m.model, func(c *conversation.Config, _ *store.State) { c.Models = m })
+	w.play("capital of France?")
+	w.reopen()
+	w.play("and of Italy?")
+	for i, req := range m.requests() {
+		if got := event.PlainText(req.Messages[0].Content); got != "You are a small test." {
+			t.Errorf("request %d: the prompt is %q", i, got)
+		}
+	}
+}
+
+func TestAConversationThatComesToASmallModelIsToldTheLeast(t *testing.T) {
+	t.Parallel()
+	m := &model{todo: []reply{answer("r", "Paris."), answer("s", "Rome.")}}
+	w := open(t, m, nil)
+	w.play("capital of France?")
+	m.info = llm.Info{ContextWindow: 4096, Served: true}
+	w.play("and of Italy?")
+	if got := event.PlainText(m.requests()[1].Messages[0].Content); got != "You are a small test." {
+		t.Errorf("the prompt is %q", got)
+	}
+}
+
+func TestThePromptOfAnotherProgramStays(t *testing.T) {
+	t.Parallel()
+	m := &model{todo: []reply{answer("r", "Paris."), answer("s", "Rome.")}}
+	w := open(t, m, func(c *conversation.Config, _ *store.State) { c.Prompt = foreign{} })
+	w.play("capital of France?")
+	m.info, w.cfg.Prompt = llm.Info{ContextWindow: 4096, Served: true}, silent{}
+	w.reopen()
+	w.play("and of Italy?")
+	if got := event.PlainText(m.requests()[1].Messages[0].Content); got != "You belong to somebody else." {
+		t.Errorf("the prompt is %q", got)
+	}
+}
+
+// foreign is the prompt of another program.
+type foreign struct{ silent }
+
+func (foreign) System([]tool.Definition, string) (static, dynamic string) {
+	return "You belong to somebody else.", ""
+}
+
+func TestWaitingForAModelToBeLoadedIsInterrupted(t *testing.T) {
+	t.Parallel()
+	waits := make(chan struct{})
+	m := &cold{&model{todo: []reply{answer("r", "Paris.")}}, func(ctx context.Context) { close(waits); <-ctx.Done() }}
+	w := open(t, m.model, func(c *conversation.Config, _ *store.State) { c.Models = m })
+	w.send("capital of France?")
+	<-waits
+	if err := w.conv.Interrupt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.rest()
+	if got := w.status(); got != event.Paused || len(m.requests()) > 0 {
+		t.Errorf("%s after %d requests", got, len(m.requests()))
 	}
 }

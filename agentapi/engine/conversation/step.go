@@ -224,7 +224,8 @@ func (c *Conversation) unusable(err error) error {
 		if err != nil {
 			return err
 		}
-		c.view = view.New(render, branch)
+		c.view, c.fitted = view.New(render, branch), false
+		c.fitPrompt()
 		_, err = c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:

@@ -76,11 +76,8 @@ func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, e
 		return nil, err
 	}
 	c := m.prepare(*req)
-	c.Options.Progress = m.tellsProgress()
 	w := wait{out: out, now: m.cfg.Now}
-	if m.isCold() {
-		w.loading()
-	}
+	m.expect(c, &w)
 	for n := 1; ; n++ {
 		resp, err := m.loaded(ctx, &w, func() (*Response, error) { return m.try(ctx, c, req, &keys, &w) })
 		if err == nil {
@@ -95,6 +92,10 @@ func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, e
 		}
 		if final := m.retry(ctx, c, n, err, keys, out); final != nil {
 			return resp, final
+		}
+		if isAbsent(err) { // it has not told anything of itself yet
+			m.FindSize(ctx)
+			m.expect(c, &w)
 		}
 		out.restart()
 	}

@@ -67,6 +67,23 @@ func ListModels(ctx context.Context, cfg Config) ([]string, error) {
 	return modelNames(body)
 }
 
+// AwaitModels is ListModels of a server that may load its model first: it is asked again
+// until ctx ends. loads is called once then; it may be nil.
+func AwaitModels(ctx context.Context, cfg Config, loads func()) ([]string, error) {
+	for told := false; ; told = true {
+		models, err := ListModels(ctx, cfg)
+		if !IsLoading(err) {
+			return models, err
+		}
+		if !told && loads != nil {
+			loads()
+		}
+		if err := sleep(ctx, loadingPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // listURL is where the provider lists its models; empty if nowhere.
 func (r *route) listURL() string {
 	base, _, _ := strings.Cut(r.url, "?")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,4 +134,25 @@ func TestABaseURLThatCannotBeUsedSaysWhatToWrite(t *testing.T) {
 			t.Errorf("CheckBaseURL(%q): %v", base, err)
 		}
 	}
+}
+
+func TestTheListOfAServerThatLoadsItsModelIsAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		client := server(func(*http.Request) (*http.Response, error) {
+			if time.Since(began) < 40*time.Second {
+				return answer(503, "application/json", loadingModel), nil
+			}
+			return answer(200, "application/json", `{"data":[{"id":"m"}]}`), nil
+		}).client()
+		loads := 0
+		got, err := llm.AwaitModels(t.Context(), llm.Config{HTTP: client, Profile: profile(t, "openai/m", `"base_url":"http://127.0.0.1:8080/v1"`)}, func() { loads++ })
+		if err != nil || len(got) != 1 || loads != 1 {
+			t.Errorf("%v, %v; told %d times", got, err, loads)
+		}
+		if took := time.Since(began); took != 40*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
 }

@@ -19,6 +19,15 @@ import (
 // again. The question costs it nothing.
 const loadingPause = time.Second
 
+// expect prepares a call for what its server is known to do: to load the model first, or
+// to tell how it reads the prompt.
+func (m *model) expect(c *wire.Call, w *wait) {
+	c.Options.Progress = m.tellsProgress()
+	if m.isCold() {
+		w.loading()
+	}
+}
+
 // tellsProgress reports whether the server tells how much of a prompt it has read. Only
 // llama.cpp is asked: others may refuse a member that they do not know.
 func (m *model) tellsProgress() bool {
@@ -30,6 +39,19 @@ func (m *model) isCold() bool {
 	return m.cfg.Windows != nil && m.cfg.Windows.Look(m.sizeKey()).Cold
 }
 
+// isLoading reports whether the server has said that it loads the model now.
+func (m *model) isLoading() bool {
+	return m.cfg.Windows != nil && m.cfg.Windows.Look(m.sizeKey()).Loading
+}
+
+// loadingLimit is how long a server may load its model.
+func (m *model) loadingLimit() time.Duration {
+	if limit := m.timeout(); limit > 0 {
+		return limit
+	}
+	return maxCall
+}
+
 // isLoading reports whether a refusal says that the model is being loaded: llama.cpp's.
 func isLoading(err error) bool {
 	var refusal *wire.Failure
@@ -37,13 +59,17 @@ func isLoading(err error) bool {
 		strings.HasPrefix(strings.ToLower(refusal.Message), "loading model")
 }
 
+// IsLoading reports whether an error of a call, or of [ListModels], says that the server
+// loads the model now.
+func IsLoading(err error) bool {
+	failed, ok := errors.AsType[*Error](err)
+	return ok && failed.Status == http.StatusServiceUnavailable && strings.Contains(failed.Error(), "Loading model")
+}
+
 // loaded makes a call, and makes it again as long as the server loads its model: at most
 // as long as the profile lets a provider be silent. None of these is a failed attempt.
 func (m *model) loaded(ctx context.Context, w *wait, call func() (*Response, error)) (*Response, error) {
-	limit := m.timeout()
-	if limit <= 0 {
-		limit = maxCall
-	}
+	limit := m.loadingLimit()
 	for waited := time.Duration(0); ; waited += loadingPause {
 		resp, err := call()
 		if !isLoading(err) || waited >= limit {

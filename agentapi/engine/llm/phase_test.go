@@ -3,8 +3,10 @@ package llm_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,4 +203,77 @@ func TestTheFirstCallOfAServerThatLoadsModelsItselfIsTold(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A server that loads its model for 40 s tells nothing of itself before: the newest
+// llama.cpp not even its list of models.
+func TestTheSizeIsKnownWhenTheModelIsLoaded(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]string{"llama.cpp": "", "llama.cpp of 2025": "/v1/models"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				client := server(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path != early && time.Since(began) < 40*time.Second {
+						return answer(503, "application/json", loadingModel), nil
+					}
+					return answer(200, "application/json", map[string]string{
+						"/v1/models": `{"data":[{"id":"m","owned_by":"llamacpp","meta":null}]}`,
+						"/props":     `{"default_generation_settings":{"n_ctx":4096}}`,
+					}[r.URL.Path]), nil
+				}).client()
+				m := newModel(t, llm.Config{HTTP: client, Windows: new(window.Book), Profile: profile(t, "openai/m", `"base_url":"http://127.0.0.1:8080/v1"`)})
+				s := m.(llm.Sizer)
+				s.FindSize(t.Context())
+				if took := time.Since(began); took > 0 || m.Info().Served {
+					t.Errorf("after %s the context is known: %v", took, m.Info().Served)
+				}
+				var told []event.Phase
+				s.AwaitLoaded(t.Context(), func(d llm.Delta) { told = append(told, *d.Phase) })
+				if took := time.Since(began); took != 40*time.Second {
+					t.Errorf("waited for %s", took)
+				}
+				if diff := cmp.Diff([]event.Phase{{Name: event.PhaseLoading}}, told); diff != "" {
+					t.Error(diff)
+				}
+				if got := m.Info().ContextWindow; got != 4096 {
+					t.Errorf("context %d", got)
+				}
+				s.AwaitLoaded(t.Context(), func(llm.Delta) { t.Error("told of a model that is loaded") })
+			})
+		})
+	}
+}
+
+// A server that starts while it is asked is asked what it is before the second attempt.
+func TestAServerThatWasNotThereIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		client := server(func(r *http.Request) (*http.Response, error) {
+			if time.Since(began) < time.Second {
+				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+			switch r.URL.Path {
+			case "/api/ps":
+				return answer(200, "application/json", `{"models":[]}`), nil
+			case "/api/show":
+				return answer(200, "application/json", `{"parameters":"num_ctx 2048"}`), nil
+			}
+			return said("yes"), nil
+		}).client()
+		m := newModel(t, llm.Config{HTTP: client, Windows: new(window.Book), Profile: profile(t, "ollama_chat/m", `"base_url":"http://127.0.0.1:11434","num_retries":2,"retry_min_wait":2`)})
+		m.(llm.Sizer).FindSize(t.Context())
+		told, _, err := phases(t, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]event.Phase{{Name: event.PhaseLoading}, {Name: event.PhaseWriting}}, told); diff != "" {
+			t.Error(diff)
+		}
+		if got := m.Info().ContextWindow; got != 2048 {
+			t.Errorf("context %d", got)
+		}
+	})
 }

@@ -19,6 +19,10 @@ type Sizer interface {
 	// FindSize asks the server, if that may be a local one and was not asked of late.
 	// It takes sizeWait at most. What it finds is in [Info] afterwards.
 	FindSize(ctx context.Context)
+	// AwaitLoaded waits while the server loads the model, if FindSize has found that it
+	// does, and finds the size then: at most as long as the profile lets a provider be
+	// silent. onDelta is told the phase.
+	AwaitLoaded(ctx context.Context, onDelta func(Delta))
 	// Count is how many tokens the server counts in a request; ok is false where the
 	// server does not count, or not in time.
 	Count(ctx context.Context, req Request) (tokens int64, ok bool)
@@ -49,14 +53,30 @@ func (m *model) FindSize(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sizeWait)
 	defer cancel()
-	found := m.findSize(ctx, known.Server)
+	found, err := m.findSize(ctx, known.Server)
+	var refusal *wire.Failure
 	found.Next = now.Add(askAgain)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		found.Next = now.Add(tryAgain)
-	} else if found.Tokens == 0 && (found.Server == window.Ollama || found.Server == window.LMStudio || found.Server == window.LlamaCpp) {
+	case isLoading(err), err != nil && !errors.As(err, &refusal): // nobody listens yet
+		found.Next = now
+	case found.Tokens == 0 && (found.Server == window.Ollama || found.Server == window.LMStudio || found.Server == window.LlamaCpp):
 		found.Next = now // it says the size when the model is loaded
 	}
 	m.cfg.Windows.Told(m.sizeKey(), found)
+}
+
+// AwaitLoaded waits for a server that loads the model, and asks it for the size then.
+func (m *model) AwaitLoaded(ctx context.Context, onDelta func(Delta)) {
+	w := wait{out: &relay{onDelta: onDelta}}
+	for waited := time.Duration(0); m.isLoading() && waited < m.loadingLimit(); waited += loadingPause {
+		w.loading()
+		if sleep(ctx, loadingPause) != nil {
+			return
+		}
+		m.FindSize(ctx)
+	}
 }
 
 // Serving is what is known of the server of a model: which program it is, and the context
@@ -73,7 +93,7 @@ func Serving(m Model) window.Known {
 func (m *model) sizeKey() window.Key { return window.Key{URL: m.route.url, Model: m.route.model} }
 
 // findSize asks in the way of the server that it is, as far as the list of models says.
-func (m *model) findSize(ctx context.Context, server window.Server) window.Known {
+func (m *model) findSize(ctx context.Context, server window.Server) (window.Known, error) {
 	name := m.route.model
 	tokens, cold := int64(0), false
 	if strings.HasPrefix(m.route.provider.prefix, "ollama") {
@@ -81,18 +101,23 @@ func (m *model) findSize(ctx context.Context, server window.Server) window.Known
 	}
 	if server != window.Ollama {
 		body, err := m.tell(ctx, http.MethodGet, m.route.listURL(), nil)
+		if isLoading(err) {
+			return window.Known{Server: window.LlamaCpp, Loading: true}, err
+		}
 		if err != nil {
-			return window.Known{Server: server}
+			return window.Known{Server: server}, err
 		}
 		server, tokens = window.List(body, name)
 	}
 	root := m.route.root()
 	switch server {
 	case window.LlamaCpp:
-		if body, err := m.tell(ctx, http.MethodGet, root+"/props", nil); err == nil {
-			if slot := window.Props(body); slot > 0 { // what one request has
-				tokens = slot
-			}
+		body, err := m.tell(ctx, http.MethodGet, root+"/props", nil)
+		if isLoading(err) { // its list came all the same: llama.cpp of 2025
+			return window.Known{Server: server, Tokens: tokens, Loading: true}, err
+		}
+		if slot := window.Props(body); slot > 0 { // what one request has
+			tokens = slot
 		}
 	case window.Ollama:
 		tokens, cold = m.ollamaSize(ctx, root, name)
@@ -102,7 +127,7 @@ func (m *model) findSize(ctx context.Context, server window.Server) window.Known
 		}
 	case window.VLLM, window.Other:
 	}
-	return window.Known{Server: server, Tokens: tokens, Cold: cold}
+	return window.Known{Server: server, Tokens: tokens, Cold: cold}, nil
 }
 
 // ollamaSize is the context of the model that Ollama has loaded, or with which it would

@@ -3,7 +3,8 @@
 //
 // The system prompt has two parts. The static one depends on the configuration
 // and the model only, so that providers can cache it; the dynamic one belongs
-// to the conversation. Both are fixed when the first message is taken.
+// to the conversation. Both are fixed when the first message is taken. A model of another
+// size is shown those of its size ([Prompt.Small]).
 package prompt
 
 import (

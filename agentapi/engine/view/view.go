@@ -73,6 +73,14 @@ func (v *View) Append(e event.Event) Weight {
 	return Weight{}
 }
 
+// Replace puts an event in the place of the one at i, which had the same kind.
+func (v *View) Replace(i int, e event.Event) {
+	if it, ok := v.shown(e); ok {
+		v.items[i] = it
+		v.count()
+	}
+}
+
 // Len is the size of the view in events, as the condenser counts.
 func (v *View) Len() int { return len(v.items) }
 

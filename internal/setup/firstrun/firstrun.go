@@ -155,13 +155,13 @@ func (s *Setup) PlanElsewhere(ctx context.Context, p Plan) error {
 
 // Models asks the provider of a plan for its models, by the names that come
 // behind the provider's prefix. Without a list there are no models and no error.
-func (s *Setup) Models(ctx context.Context, p Plan) ([]string, error) {
+func (s *Setup) Models(ctx context.Context, p Plan, loads func()) ([]string, error) {
 	p.Model = ""
 	made, err := s.preview(p)
 	if err != nil {
 		return nil, err
 	}
-	models, err := s.check.Models(ctx, made, p.Key)
+	models, err := s.check.Models(ctx, made, p.Key, loads)
 	if errors.Is(err, modelcheck.ErrNoList) {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package firstrun
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -35,6 +36,7 @@ type Server struct {
 	Provider string   // the prefix of its models
 	BaseURL  string   // for profiles
 	Models   []string // sorted; may be empty
+	Loading  bool     // it loads its model, and tells nothing before
 	// Abilities are what the server tells of them.
 	Abilities map[string]Ability
 }
@@ -155,6 +157,9 @@ func (k kind) look(ctx context.Context, env *setup.Env) *Server {
 		return nil
 	}
 	list, err := exchange(ctx, env.HTTP, http.MethodGet, base+"/v1/models", nil)
+	if errors.Is(err, errLoading) {
+		return &Server{Name: k.name, Provider: k.provider, BaseURL: base + k.path, Loading: true}
+	}
 	if err != nil {
 		return nil
 	}
@@ -177,7 +182,10 @@ func isAgentServer(ctx context.Context, client *http.Client, base string) bool {
 	return get(ctx, client, base+"/server_info", &info) == nil && info.Version != ""
 }
 
-var errNoModels = errors.New("not a list of models")
+var (
+	errNoModels = errors.New("not a list of models")
+	errLoading  = errors.New("the server loads its model")
+)
 
 // modelsIn are the models in a list of OpenAI's API.
 func modelsIn(body []byte) ([]string, error) {
@@ -227,10 +235,14 @@ func do(client *http.Client, req *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // It was only read.
-	if resp.StatusCode != http.StatusOK {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case resp.StatusCode == http.StatusServiceUnavailable && bytes.Contains(body, []byte(`"Loading model"`)): // llama.cpp
+		return nil, errLoading
+	case resp.StatusCode != http.StatusOK:
 		return nil, errNoModels
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return body, err
 }
 
 // usage makes the fault of a choice that flags or a person have made.

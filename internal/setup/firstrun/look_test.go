@@ -31,6 +31,17 @@ func server(t *testing.T, answers map[string]string) string {
 	return s.URL
 }
 
+// loading is llama.cpp that loads its model.
+func loading(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
 const models = `{"object":"list","data":[{"id":"qwen3:8b","owned_by":"library"},{"id":"nomic-embed-text","owned_by":"library"},{"id":"gemma3","owned_by":"library"}]}`
 
 // closed is an address where nothing listens.
@@ -53,14 +64,15 @@ func TestModelServersOfThisMachineAreFound(t *testing.T) {
 		want      []Server // with the address as its base URL
 		agents    bool
 	}{
-		"Ollama":             {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": models})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{"gemma3", "qwen3:8b"}}}, false},
-		"LM Studio":          {map[string]string{"LM_STUDIO_API_BASE": server(t, map[string]string{"/v1/models": models}) + "/v1"}, []Server{{Name: "LM Studio", Provider: "lm_studio", Models: []string{"gemma3", "qwen3:8b"}}}, false},
-		"no model yet":       {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": `{"object":"list","data":null}`})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{}}}, false},
-		"something else":     {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": "<html>"})}, nil, false},
-		"another ohgw":       {map[string]string{"HOSTED_VLLM_API_BASE": server(t, map[string]string{"/v1/models": `{"object":"list","data":[{"id":"openhands","owned_by":"openhands"}]}`})}, nil, false},
-		"an agent-server":    {map[string]string{"HOSTED_VLLM_API_BASE": server(t, both)}, nil, false},
-		"the one for agents": {map[string]string{"OHGW_AGENT_SERVER_URL": server(t, both)}, nil, true},
-		"another machine":    {map[string]string{"OLLAMA_HOST": "http://192.0.2.1:11434"}, nil, false},
+		"Ollama":                   {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": models})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{"gemma3", "qwen3:8b"}}}, false},
+		"LM Studio":                {map[string]string{"LM_STUDIO_API_BASE": server(t, map[string]string{"/v1/models": models}) + "/v1"}, []Server{{Name: "LM Studio", Provider: "lm_studio", Models: []string{"gemma3", "qwen3:8b"}}}, false},
+		"no model yet":             {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": `{"object":"list","data":null}`})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{}}}, false},
+		"one that loads its model": {map[string]string{"LM_STUDIO_API_BASE": loading(t)}, []Server{{Name: "LM Studio", Provider: "lm_studio", Loading: true}}, false},
+		"something else":           {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": "<html>"})}, nil, false},
+		"another ohgw":             {map[string]string{"HOSTED_VLLM_API_BASE": server(t, map[string]string{"/v1/models": `{"object":"list","data":[{"id":"openhands","owned_by":"openhands"}]}`})}, nil, false},
+		"an agent-server":          {map[string]string{"HOSTED_VLLM_API_BASE": server(t, both)}, nil, false},
+		"the one for agents":       {map[string]string{"OHGW_AGENT_SERVER_URL": server(t, both)}, nil, true},
+		"another machine":          {map[string]string{"OLLAMA_HOST": "http://192.0.2.1:11434"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -93,7 +93,7 @@ func TestAPlanIsTriedBeforeItIsStored(t *testing.T) {
 	plan := Plan{Name: "work", Provider: "openai", BaseURL: server.URL}
 	for key, want := range map[string]modelcheck.Outcome{"FIXTURE-0123456789-good": modelcheck.Answered, "FIXTURE-0123456789-bad": modelcheck.KeyRefused} {
 		plan.Key, plan.Model = secret.New(key), ""
-		models, err := s.Models(t.Context(), plan)
+		models, err := s.Models(t.Context(), plan, nil)
 		if (err == nil) != (want == modelcheck.Answered) || err == nil && (len(models) != 1 || models[0] != "test") {
 			t.Errorf("Models with …%s = %v, %v", key[len(key)-4:], models, err)
 		}

@@ -36,10 +36,21 @@ func (p *Installation) providerState(ctx context.Context) (doctor.Provider, erro
 	if err != nil {
 		return out, err
 	}
+	out.Problem = problem(&list)
+	return out, nil
+}
+
+// problem is what an answer of a provider says against it; nil for nothing.
+func problem(list *modelcheck.Listing) *doctor.Finding {
 	verdict := doctor.Failed
 	switch list.Outcome {
 	case modelcheck.Answered:
-		return out, nil
+		return nil
+	case modelcheck.Loading:
+		return &doctor.Finding{
+			Verdict: doctor.Warning, Text: list.Host + " loads its model, and answers nothing before",
+			Repair: "wait until it has loaded it, then: ohgw doctor",
+		}
 	case modelcheck.NotAsked, modelcheck.WrongAddress: // not every provider has a list
 		verdict = doctor.Warning
 	}
@@ -47,6 +58,5 @@ func (p *Installation) providerState(ctx context.Context) (doctor.Provider, erro
 	if list.Host != "" {
 		text += " (" + list.Host + ")"
 	}
-	out.Problem = &doctor.Finding{Verdict: verdict, Text: text, Cause: list.Text, Repair: list.Repair}
-	return out, nil
+	return &doctor.Finding{Verdict: verdict, Text: text, Cause: list.Text, Repair: list.Repair}
 }

@@ -122,17 +122,18 @@ func (c *Check) Patience(p *profile.Profile) time.Duration {
 var ErrNoList = llm.ErrNoList
 
 // Models asks the provider of such a profile for its models, which
-// it names without the provider's prefix. The error may be ErrNoList.
-func (c *Check) Models(ctx context.Context, p *profile.Profile, given secret.Value) ([]string, error) {
+// it names without the provider's prefix. loads is called once if its server loads the
+// model first; it may be nil. The error may be ErrNoList.
+func (c *Check) Models(ctx context.Context, p *profile.Profile, given secret.Value, loads func()) ([]string, error) {
 	defer c.llm.HTTP.CloseIdleConnections()
 	key := &profileKey{keys: c.keys, profile: p, given: given}
 	cfg, err := c.config(p, key)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Patience(p), errTimeout)
 	defer cancel()
-	return llm.ListModels(ctx, cfg)
+	return llm.AwaitModels(ctx, cfg, loads)
 }
 
 // ask makes the smallest call to the model of a profile.

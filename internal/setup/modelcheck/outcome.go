@@ -35,6 +35,7 @@ const (
 	Unreachable   Outcome = "unreachable"
 	BrokenDown    Outcome = "provider-down"
 	TimedOut      Outcome = "timeout"
+	Loading       Outcome = "loading" // the server loads the model now
 )
 
 // Severity is "" for an outcome that is not a problem.
@@ -42,7 +43,7 @@ func (o Outcome) Severity() profile.Severity {
 	switch o {
 	case Answered:
 		return ""
-	case NotAsked:
+	case NotAsked, Loading:
 		return profile.Warning
 	}
 	return profile.Error
@@ -53,7 +54,7 @@ func (o Outcome) Code() fault.Code {
 	switch o {
 	case KeyMissing, keyUnreadable, KeyRefused:
 		return fault.Credential
-	case Unreachable, BrokenDown, TimedOut:
+	case Unreachable, BrokenDown, TimedOut, Loading:
 		return fault.Unreachable
 	}
 	return fault.Partly
@@ -88,6 +89,9 @@ func (c *Check) explain(r *Result, key *profileKey, err error) {
 	default:
 		o := outcomeOf(failed)
 		r.fail(o, said(failed), r.repairOf(o, again))
+		if o == Loading {
+			r.Text = "the server loads its model now, and answers nothing before"
+		}
 		if o == Unreachable || strings.Contains(said(failed), "the proxy ") || failed.Status == http.StatusBadRequest && strings.Contains(said(failed), "HTTPS server") {
 			r.Repair = addressRepair(key.profile, said(failed))
 		}
@@ -150,7 +154,7 @@ func (r *Result) repairOf(o Outcome, again string) string {
 		return "ohgw profiles add " + r.Profile + " --replace"
 	case OutOfQuota:
 		return "add credit to the account at the provider, or use another account's key: " + r.newKey()
-	case TooOften, BrokenDown:
+	case TooOften, BrokenDown, Loading:
 		return "wait a minute, then: " + again
 	case Unreachable, WrongAddress:
 		return "check the base URL: ohgw profiles show " + r.Profile
@@ -211,9 +215,17 @@ func outcomeOf(e *llm.Error) Outcome {
 	case e.Code == llm.CodeUnavailable && e.Status == 0:
 		return Unreachable
 	case e.Code == llm.CodeUnavailable:
-		return BrokenDown
+		return brokenDown(e)
 	}
 	return Refused
+}
+
+// brokenDown is a server that is there and does not answer calls.
+func brokenDown(e *llm.Error) Outcome {
+	if llm.IsLoading(e) {
+		return Loading
+	}
+	return BrokenDown
 }
 
 // Explain says what came of a question to the provider of a model that ended

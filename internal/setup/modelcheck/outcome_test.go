@@ -2,10 +2,14 @@ package modelcheck
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/internal/profile"
 )
 
 // What providers say, word for word, about the failures that OpenHands has no
@@ -46,10 +50,28 @@ func TestOutcomeOfTheWordsOfProviders(t *testing.T) {
 	}
 }
 
+// A server that loads its model is known by its list, which llama.cpp refuses before.
+func TestAServerThatLoadsItsModelIsThere(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`)
+	}))
+	t.Cleanup(server.Close)
+	p, err := llm.ParseProfile([]byte(`{"model":"openai/m","base_url":"` + server.URL + `/v1","api_key":"FIXTURE-0123456789"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = llm.ListModels(t.Context(), llm.Config{Profile: p})
+	if got := Explain("openai/m", err); got.Outcome != Loading || got.Outcome.Severity() != profile.Warning {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // Whatever came of it, a problem has words and a way out.
 func TestEveryOutcomeHasARepair(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Outcome{KeyRefused, ModelUnknown, WrongAddress, OutOfQuota, TooOften, WindowSmall, Refused, Unreachable, BrokenDown} {
+	for _, o := range []Outcome{KeyRefused, ModelUnknown, WrongAddress, OutOfQuota, TooOften, WindowSmall, Refused, Unreachable, BrokenDown, Loading} {
 		r := Result{Profile: "work"}
 		if got := r.repairOf(o, "AGAIN"); !strings.Contains(got, "ohgw ") && !strings.Contains(got, "AGAIN") {
 			t.Errorf("the repair of %s is %q: no command", o, got)

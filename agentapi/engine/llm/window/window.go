@@ -31,6 +31,8 @@ type Known struct {
 	Tokens int64 // of the context; 0: unknown
 	Server Server
 	Cold   bool // the server loads the model at its next call
+	// Loading says that the server loads the model now, and answers nothing before.
+	Loading bool
 	// Next is when the server may be asked again.
 	Next time.Time
 }
