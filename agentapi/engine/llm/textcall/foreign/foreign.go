@@ -90,32 +90,61 @@ func nextLine(s string, at int) int {
 // quoted reports whether what follows a text is quoted by it: a fence, an element or a
 // quotation mark is open.
 func quoted(before string) bool {
-	fence := ""
-	for line := range strings.Lines(before) {
-		line = strings.TrimLeft(strings.TrimSpace(line), "> ")
-		for _, mark := range []string{"```", "~~~"} {
-			switch {
-			case !strings.HasPrefix(line, mark):
-			case fence == "":
-				fence = mark
-			case fence == mark:
-				fence = ""
-			}
-		}
-	}
-	lower := strings.ToLower(before)
-	for _, element := range []string{"pre", "code", "blockquote", "q", "think", "example"} {
-		opened := strings.Count(lower, "<"+element+">") + strings.Count(lower, "<"+element+" ")
-		if opened > strings.Count(lower, "</"+element+">") {
-			return true
-		}
+	if inFence(before) || inElement(strings.ToLower(before)) {
+		return true
 	}
 	marks := strings.Count(before, `"`)%2 + strings.Count(before, "`")%2
 	for _, pair := range [][2]string{{"“", "”"}, {"«", "»"}, {"「", "」"}, {"‹", "›"}} {
 		marks += max(0, strings.Count(before, pair[0])-strings.Count(before, pair[1]))
 	}
 	last := strings.TrimSpace(before)
-	return fence != "" || marks > 0 || strings.HasSuffix(last, "'") || strings.HasSuffix(last, "„") || strings.HasSuffix(last, "»")
+	return marks > 0 || strings.HasSuffix(last, "'") || strings.HasSuffix(last, "„") || strings.HasSuffix(last, "»")
+}
+
+// inFence reports whether a fence is open. Only a line of the same marks, at least as
+// many and with nothing behind them, closes one.
+func inFence(before string) bool {
+	fence := ""
+	for line := range strings.Lines(before) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "> ")
+		for _, mark := range []string{"`", "~"} {
+			marks := line[:len(line)-len(strings.TrimLeft(line, mark))]
+			const least = 3
+			switch {
+			case len(marks) < least:
+			case fence == "":
+				fence = marks
+			case marks == line && strings.HasPrefix(marks, fence):
+				fence = ""
+			}
+		}
+	}
+	return fence != ""
+}
+
+// inElement reports whether an element of HTML or of thoughts is open, in lower case. An
+// end without a beginning closes nothing that comes behind it.
+func inElement(before string) bool {
+	for _, element := range []string{"pre", "code", "blockquote", "q", "think", "example", "textarea", "samp", "kbd"} {
+		open := 0
+		for rest := before; ; {
+			at := strings.IndexByte(rest, '<')
+			if at < 0 {
+				break
+			}
+			rest = rest[at+1:]
+			switch {
+			case strings.HasPrefix(rest, element+">"), strings.HasPrefix(rest, element+" "):
+				open++
+			case strings.HasPrefix(rest, "/"+element+">"):
+				open = max(0, open-1)
+			}
+		}
+		if open > 0 {
+			return true
+		}
+	}
+	return strings.LastIndex(before, "<!--") > strings.LastIndex(before, "-->") || strings.LastIndex(before, "<![cdata[") > strings.LastIndex(before, "]]>")
 }
 
 // object reads the arguments of a call: an object, or a text that has one.

@@ -21,15 +21,16 @@ type form struct {
 // have them in their chat templates.
 func forms() []form {
 	return []form{
-		{"<tool_call>", "</tool_call>", parser.element},           // Hermes, Qwen, GLM, Granite
-		{"<|tool_call|>", "<|/tool_call|>", parser.json},          // Phi, Granite
-		{"<|tool_call_start|>", "<|tool_call_end|>", parser.json}, // LFM2
-		{"<TOOLCALL>", "</TOOLCALL>", parser.json},                // Nemotron
-		{"<tools>", "</tools>", parser.json},                      // Qwen2.5-Coder
-		{"<function_call>", "</function_call>", parser.json},
+		{"<tool_call>", "</tool_call>", parser.element},                                          // Hermes, Qwen, GLM, Granite
+		{"<|tool_call|>", "<|/tool_call|>", parser.json},                                         // Phi, Granite
+		{"<|tool_call_start|>", "<|tool_call_end|>", parser.json},                                // LFM2
+		{"<TOOLCALL>", "</TOOLCALL>", parser.json},                                               // Nemotron
+		{"<|tool_call>", "<tool_call|>", parser.gemma},                                           // Gemma 4
+		{"<tools>", "</tools>", parser.json},                                                     // Qwen2.5-Coder
+		{"<function_call>", "</function_call>", parser.json},                                     // Granite 20B
 		{"<|START_ACTION|>", "<|END_ACTION|>", parser.json},                                      // Command R7B
 		{"<|python_tag|>", "", parser.json},                                                      // Llama 3.1
-		{"functools[", "", func(p parser, s string) ([]Call, string) { return p.json("[" + s) }}, // Firefunction
+		{"functools[", "", func(p parser, s string) ([]Call, string) { return p.json("[" + s) }}, // Phi-4-mini, Firefunction
 		{"[TOOL_CALLS]", "", parser.mistral},
 		{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", parser.deepSeek},
 		{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", parser.kimi},
