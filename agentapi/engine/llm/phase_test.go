@@ -249,31 +249,45 @@ func TestTheSizeIsKnownWhenTheModelIsLoaded(t *testing.T) {
 // A server that starts while it is asked is asked what it is before the second attempt.
 func TestAServerThatWasNotThereIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		client := server(func(r *http.Request) (*http.Response, error) {
-			if time.Since(began) < time.Second {
-				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-			}
-			switch r.URL.Path {
-			case "/api/ps":
-				return answer(200, "application/json", `{"models":[]}`), nil
-			case "/api/show":
-				return answer(200, "application/json", `{"parameters":"num_ctx 2048"}`), nil
-			}
-			return said("yes"), nil
-		}).client()
-		m := newModel(t, llm.Config{HTTP: client, Windows: new(window.Book), Profile: profile(t, "ollama_chat/m", `"base_url":"http://127.0.0.1:11434","num_retries":2,"retry_min_wait":2`)})
-		m.(llm.Sizer).FindSize(t.Context())
-		told, _, err := phases(t, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]event.Phase{{Name: event.PhaseLoading}, {Name: event.PhaseWriting}}, told); diff != "" {
-			t.Error(diff)
-		}
-		if got := m.Info().ContextWindow; got != 2048 {
-			t.Errorf("context %d", got)
-		}
-	})
+	for name, tt := range map[string]struct {
+		model, base string
+		answers     map[string]string
+		stream      *http.Response
+		first       event.Phase
+	}{
+		"Ollama": {"ollama_chat/m", "http://127.0.0.1:11434", map[string]string{
+			"/api/ps": `{"models":[]}`, "/api/show": `{"parameters":"num_ctx 2048"}`,
+		}, said("yes"), event.Phase{Name: event.PhaseLoading}},
+		"llama.cpp": {"openai/m", "http://127.0.0.1:8080/v1", map[string]string{
+			"/v1/models": `{"data":[{"id":"m","owned_by":"llamacpp"}]}`, "/props": `{"default_generation_settings":{"n_ctx":2048}}`,
+		}, answer(200, "text/event-stream", progressed(0)), event.Phase{Name: event.PhaseReading, Prompt: 1925}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				client := server(func(r *http.Request) (*http.Response, error) {
+					if time.Since(began) < time.Second {
+						return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+					}
+					if body, ok := tt.answers[r.URL.Path]; ok {
+						return answer(200, "application/json", body), nil
+					}
+					return tt.stream, nil
+				}).client()
+				m := newModel(t, llm.Config{HTTP: client, Windows: new(window.Book), Profile: profile(t, tt.model, `"base_url":"`+tt.base+`","num_retries":2,"retry_min_wait":2`)})
+				m.(llm.Sizer).FindSize(t.Context())
+				told, _, err := phases(t, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]event.Phase{tt.first, {Name: event.PhaseWriting}}, told); diff != "" {
+					t.Error(diff)
+				}
+				if got := m.Info().ContextWindow; got != 2048 {
+					t.Errorf("context %d", got)
+				}
+			})
+		})
+	}
 }
