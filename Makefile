@@ -51,7 +51,7 @@ soak: ## run under faults for half an hour (OHGW_SOAK=30m, OHGW_SOAK_SEED)
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	scripts/agent-server install
-	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding|Sandbox' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal
+	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding|Sandbox|Sockets' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal
 	COUNT=$(COUNT) scripts/bench-outside
 	scripts/figures
 

@@ -105,6 +105,9 @@ func LLM(baseURL string) map[string]any {
 	}
 }
 
+// PID is the process of the server.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // SaveProfile saves an LLM profile with its key through the server's API.
 func (s *Server) SaveProfile(t testing.TB, name string, llm map[string]any) {
 	t.Helper()
