@@ -21,10 +21,10 @@ type known struct {
 	used        bool
 }
 
-// readKnown reads the table.
-func readKnown(t *testing.T) []*known {
+// readKnown reads a table.
+func readKnown(t *testing.T, file string) []*known {
 	t.Helper()
-	data, err := os.ReadFile("testdata/differences.tsv")
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,16 @@ func readKnown(t *testing.T) []*known {
 		table = append(table, &known{step: glob(fields[0]), place: glob(fields[1]), line: line})
 	}
 	return table
+}
+
+// unused refuses rows that explain nothing.
+func unused(t *testing.T, table []*known) {
+	t.Helper()
+	for _, k := range table {
+		if !k.used {
+			t.Errorf("a difference that is not there any more: %s", k.line)
+		}
+	}
 }
 
 func glob(text string) *regexp.Regexp {

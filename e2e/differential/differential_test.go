@@ -18,14 +18,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 const (
+	// plainLog keeps an agent-server from drawing a box around each error, which takes it
+	// seconds on a busy machine.
+	plainLog = "LOG_JSON=true"
 	key      = "ohgw-differential-key-0123456789"
 	patience = time.Minute
 )
@@ -43,10 +44,10 @@ type side struct {
 func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 	t.Parallel()
 	llm := llmtest.New(t)
-	agents := agentservertest.Start(t)
+	agents := agentservertest.Start(t, plainLog)
 	real := newSide(t, "real", agents.URL, agents.Key, llm.URL)
 	ours := newSide(t, "ours", startOurs(t), key, llm.URL)
-	table := readKnown(t)
+	table := readKnown(t, "testdata/differences.tsv")
 	sockets := 0
 	for line := range steps(t) {
 		if strings.HasPrefix(line, "SOCKET ") {
@@ -60,11 +61,7 @@ func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range table {
-		if !k.used {
-			t.Errorf("a difference that is not there any more: %s", k.line)
-		}
-	}
+	unused(t, table)
 	if real.asked < 300 || sockets < 20 {
 		t.Errorf("%d requests and %d sockets, want 300 and 20", real.asked, sockets)
 	}
@@ -306,75 +303,4 @@ func (s *side) wait(t *testing.T, rest string) any {
 	})
 	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late
 	return status
-}
-
-// socket opens a socket, sends what stands behind its path, and gives the frames until
-// none has come for a while, or how it was closed.
-func (s *side) socket(t *testing.T, rest string) any {
-	t.Helper()
-	path, send, _ := strings.Cut(s.fill(rest), " ")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	header := http.Header{}
-	if word, more, ok := strings.Cut(send, " "); strings.HasPrefix(send, "@") {
-		name, value, _ := strings.Cut(word[1:], ":")
-		header.Set(name, value)
-		if send = more; !ok {
-			send = ""
-		}
-	}
-	conn, resp, err := websocket.Dial(ctx, strings.Replace(s.url, "http", "ws", 1)+path, &websocket.DialOptions{HTTPHeader: header})
-	if err != nil {
-		if resp == nil {
-			t.Fatalf("%s: socket %s: %v", s.name, path, err)
-		}
-		return map[string]any{"handshake": float64(resp.StatusCode)}
-	}
-	defer func() { _ = conn.CloseNow() }() // It was only read.
-	conn.SetReadLimit(64 << 20)
-	first := []any{}
-	if len(header) > 0 && send != "" && !strings.Contains(send, `"auth"`) {
-		first = append(first, s.frame(ctx, conn)) // the state as it is before what is sent
-	}
-	for _, frame := range strings.Split(send, "|||") {
-		if frame == "" {
-			continue
-		}
-		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
-			return map[string]any{"write": "failed"}
-		}
-	}
-	return append(first, s.frames(ctx, conn)...)
-}
-
-// frame is the next frame.
-func (s *side) frame(ctx context.Context, conn *websocket.Conn) any {
-	_, data, err := conn.Read(ctx)
-	if err != nil {
-		return map[string]any{"closed": float64(websocket.CloseStatus(err))}
-	}
-	return normalized(string(data), s.known())
-}
-
-// frames reads until it is quiet. What is not fixed in time is left out.
-func (s *side) frames(ctx context.Context, conn *websocket.Conn) []any {
-	list := []any{}
-	for {
-		quiet, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-		_, data, err := conn.Read(quiet)
-		cancel()
-		if err != nil {
-			if code := websocket.CloseStatus(err); code != -1 {
-				list = append(list, map[string]any{"closed": float64(code)})
-			} else if !errors.Is(err, context.DeadlineExceeded) {
-				list = append(list, map[string]any{"closed": "without a code"})
-			}
-			return list
-		}
-		frame := normalized(string(data), s.known())
-		if untimed(frame) {
-			continue
-		}
-		list = append(list, frame)
-	}
 }
