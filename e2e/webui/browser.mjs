@@ -1,12 +1,5 @@
-// Drives Open WebUI in a real browser. Reads one command a line from standard
-// input, as JSON with an op, and answers each with one line of JSON.
-import { createInterface } from "node:readline";
-import { chromium } from "playwright-core";
-
-const [address, executablePath] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
-page.setDefaultTimeout(120_000);
+// What Open WebUI's page can be made to do. internal/testkit/browsertest drives it.
+import { address, drive, page } from "../../internal/testkit/browsertest/drive.mjs";
 
 const answers = () => page.locator(".chat-assistant");
 const users = () => page.locator(".user-message");
@@ -75,21 +68,6 @@ const ops = {
   async html({ selector }) {
     return { html: await page.locator(selector).last().evaluate((e) => e.outerHTML) };
   },
-  async click({ selector }) {
-    await page.locator(selector).last().click();
-  },
-  async screenshot({ file }) {
-    await page.screenshot({ path: file });
-  },
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line);
-  try {
-    const result = await ops[command.op](command);
-    console.log(JSON.stringify({ ok: true, ...result }));
-  } catch (error) {
-    console.log(JSON.stringify({ ok: false, error: String(error).slice(0, 2000) }));
-  }
-}
-await browser.close();
+await drive(ops);

@@ -3,22 +3,17 @@
 package webui_test
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/testkit/browsertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -34,7 +29,7 @@ type world struct {
 	gateway string // URL
 	proxy   *recorder
 	ui      string // URL
-	browser *browser
+	browser *browsertest.Browser
 }
 
 // newWorld starts an LLM, a gateway, a recorder between the two, Open WebUI and
@@ -45,7 +40,7 @@ func newWorld(t *testing.T, args ...string) *world {
 	w.gateway = startGateway(t, w.llm.URL, args...)
 	w.proxy = record(t, w.gateway)
 	w.ui = startUI(t, w.proxy.URL)
-	w.browser = startBrowser(t, w.ui)
+	w.browser = browsertest.Start(t, "browser.mjs", w.ui, os.Getenv("OHGW_TEST_SCREENSHOTS"))
 	return w
 }
 
@@ -167,92 +162,4 @@ func startUI(t *testing.T, gateway string) string {
 	process(t, "open-webui", cmd)
 	awaitOK(t, "http://"+address+"/health")
 	return "http://" + address
-}
-
-// browser is a browser that a small program drives.
-type browser struct {
-	t       *testing.T
-	in      io.Writer
-	answers chan []byte
-}
-
-func startBrowser(t *testing.T, ui string) *browser {
-	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("%v; install Debian's chromium", err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "node", "browser.mjs", ui, chromium)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	b := &browser{t: t, in: in, answers: make(chan []byte)}
-	done := make(chan struct{})
-	go func() { // ends with the program
-		defer close(done)
-		lines := bufio.NewScanner(out)
-		lines.Buffer(nil, 1<<22)
-		for lines.Scan() {
-			b.answers <- bytes.Clone(lines.Bytes())
-		}
-	}()
-	t.Cleanup(func() {
-		in.Close()
-		select {
-		case <-done:
-		case <-time.After(10 * time.Second):
-		}
-		cancel()
-		_ = cmd.Wait()
-	})
-	return b
-}
-
-// op makes the browser do something and decodes what it says into out.
-func (b *browser) op(name string, args map[string]any, out any) {
-	b.t.Helper()
-	command := map[string]any{"op": name}
-	for k, v := range args {
-		command[k] = v
-	}
-	line, err := json.Marshal(command)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if _, err := b.in.Write(append(line, '\n')); err != nil {
-		b.t.Fatal(err)
-	}
-	select {
-	case answer := <-b.answers:
-		var result struct {
-			OK    bool   `json:"ok"`
-			Error string `json:"error"`
-		}
-		if err := json.Unmarshal(answer, &result); err != nil {
-			b.t.Fatal(err)
-		}
-		if !result.OK {
-			if name != "screenshot" && os.Getenv("OHGW_TEST_SCREENSHOTS") != "" {
-				b.op("screenshot", map[string]any{"file": filepath.Join(os.Getenv("OHGW_TEST_SCREENSHOTS"), strings.ReplaceAll(b.t.Name(), "/", "_")+".png")}, nil)
-			}
-			b.t.Fatalf("%s: %s", line, result.Error)
-		}
-		if out != nil {
-			if err := json.Unmarshal(answer, out); err != nil {
-				b.t.Fatal(err)
-			}
-		}
-	case <-time.After(patience):
-		b.t.Fatalf("%s: no answer", line)
-	}
 }

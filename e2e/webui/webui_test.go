@@ -81,20 +81,20 @@ func (w *world) runs(mark string) int {
 
 func (w *world) send(t *testing.T, text string) {
 	t.Helper()
-	w.browser.t = t
-	w.browser.op("send", map[string]any{"text": text}, nil)
+	w.browser.For(t)
+	w.browser.Op("send", map[string]any{"text": text}, nil)
 }
 
 func (w *world) shows(t *testing.T, text string) {
 	t.Helper()
-	w.browser.t = t
-	w.browser.op("shows", map[string]any{"text": text}, nil)
+	w.browser.For(t)
+	w.browser.Op("shows", map[string]any{"text": text}, nil)
 }
 
 func (w *world) do(t *testing.T, op string, args map[string]any) {
 	t.Helper()
-	w.browser.t = t
-	w.browser.op(op, args, nil)
+	w.browser.For(t)
+	w.browser.Op(op, args, nil)
 }
 
 // how is what the last request for a chat was to it.
@@ -120,8 +120,8 @@ type sentence struct{ Users, Answers []string }
 func (w *world) messages(t *testing.T) sentence {
 	t.Helper()
 	var m sentence
-	w.browser.t = t
-	w.browser.op("messages", nil, &m)
+	w.browser.For(t)
+	w.browser.Op("messages", nil, &m)
 	return m
 }
 
@@ -151,7 +151,7 @@ func TestJourneys(t *testing.T) {
 	t.Run("model list", func(t *testing.T) {
 		w.do(t, "open", map[string]any{"path": "/?model=openhands_seeing"})
 		var list struct{ Names []string }
-		w.browser.op("models", nil, &list)
+		w.browser.Op("models", nil, &list)
 		if got := strings.Join(list.Names, ", "); !strings.Contains(got, "OpenHands (seeing)") || strings.Contains(got, "titles") {
 			t.Errorf("the list of models is %q", got)
 		}
