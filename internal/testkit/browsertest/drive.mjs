@@ -45,6 +45,9 @@ const common = {
   async click(command) {
     await find(command).click();
   },
+  async hover(command) {
+    await find(command).hover();
+  },
   async fill(command) {
     await find(command).fill(command.text);
   },

@@ -32,18 +32,3 @@ func (w *world) start(t *testing.T) {
 		w.shows(named("chat-input-llm-profile", "scripted"))
 	})
 }
-
-func TestAConversation(t *testing.T) {
-	w := newWorld(t)
-	w.start(t)
-	w.step(t, "an answer", func() {
-		w.say(`first [[say Looking.]] [[tool terminal {"command":"echo one > one.txt"}]] then [[say Hello from the agent.]]`)
-		w.answered("Hello from the agent.")
-		if !strings.HasPrefix(w.path(), "/conversations/") {
-			t.Errorf("the page is at %s", w.path())
-		}
-		if said := w.texts(id("agent-message")); said != "Looking.\nHello from the agent." {
-			t.Errorf("the page shows %q", said)
-		}
-	})
-}
