@@ -58,7 +58,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, conversations.Routes(conversations.Config{
 		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, LLM: p.kept.ResolveLLM, Worktree: p.api.Worktree, Logger: p.log,
 	})...)
-	routes = append(routes, catalogueRoutes(p.env, p.user, boxesOf(p.boxes))...)
+	routes = append(routes, catalogueRoutes(p.env, p.user, boxesOf(p.boxes), p.log)...)
 	routes = append(routes, extensionRoutes(p.env, p.user, p.log)...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -32,8 +33,8 @@ import (
 const maxProjectFile = 1 << 20
 
 // catalogueRoutes serve what an agent can be given. Programs of MCP servers are tried
-// in a box of their own.
-func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error)) []wire.Route {
+// in a box of their own; the log has what those printed that cannot be used.
+func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error), log *slog.Logger) []wire.Route {
 	return catalogue.Routes(catalogue.Config{
 		Tools:  toolset.Names(),
 		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
@@ -41,7 +42,7 @@ func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context
 			return agentsOf(ctx, dir, user, own, builtin)
 		},
 		ReadFile:  readProjectFile,
-		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes}).run,
+		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes, log: log}).run,
 	})
 }
 
@@ -113,6 +114,7 @@ type trial struct {
 	env       *setup.Env
 	transport http.RoundTripper
 	boxes     func(context.Context, engine.BoxEnv) (sandbox.Box, error)
+	log       *slog.Logger
 }
 
 // run tries a server in an empty directory, which is gone afterwards.
@@ -133,12 +135,15 @@ func (t *trial) run(ctx context.Context, name string, server json.RawMessage, ca
 	defer func() { err = errors.Join(err, box.Close()) }()
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: servers, Dir: dir, Environ: sandbox.EnvironOf(box, t.env.Environ()), LookupEnv: t.env.Lookup,
-		HTTP: t.transport, Version: buildinfo.Get().Version, Box: box, Conversation: "trial",
+		HTTP: t.transport, Version: buildinfo.Get().Version, Box: box, Conversation: "trial", Log: t.log,
 	})
 	if err != nil {
 		return catalogue.Tried{}, fmt.Errorf("connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
+	for _, warning := range slices.Concat(client.Warnings(), client.Partial()) { // the answer has no words of a program
+		t.log.Warn("an MCP server was tried and cannot be used, or not all of its tools", "err", warning)
+	}
 	for _, status := range client.Status() {
 		if status.State == agentapi.ServerFailed || status.State == agentapi.ServerDisabled {
 			return catalogue.Tried{}, errors.New(status.Reason)
