@@ -2,6 +2,9 @@
 import { drive, page } from "../../internal/testkit/browsertest/drive.mjs";
 
 await drive({
+  async attach({ name, type, text }) {
+    await page.locator('input[type="file"]').first().setInputFiles({ name, mimeType: type, buffer: Buffer.from(text, "base64") });
+  },
   // listen opens a WebSocket beside those of the canvas, which closes its own by itself.
   async listen({ url }) {
     await page.evaluate((url) => new Promise((open, fail) => {

@@ -56,6 +56,9 @@ const common = {
     await find(command).click();
     await page.keyboard.insertText(command.text);
   },
+  async type({ text }) {
+    await page.keyboard.type(text);
+  },
   async press({ key }) {
     await page.keyboard.press(key);
   },
