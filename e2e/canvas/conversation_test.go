@@ -33,10 +33,16 @@ func TestAConversation(t *testing.T) {
 		w.shows(named("uncommitted-changes-count", "1 file"))
 	})
 	w.step(t, "other tabs", func() {
-		for _, tab := range []string{"planner", "terminal", "browser"} {
-			w.click(id("conversation-tab-" + tab))
-			w.shows(named("tabs-pane-header", strings.ToUpper(tab[:1])+tab[1:]))
-		}
+		w.click(id("conversation-tab-planner"))
+		w.shows(id("planner-tab-build-button"))
+		w.click(id("conversation-tab-browser"))
+		w.shows(id("browser-chrome-bar"))
+	})
+	w.step(t, "terminal", func() {
+		w.click(id("conversation-tab-terminal"))
+		w.say(`more [[tool terminal {"command":"printf '%s\\n' in-the-terminal"}]] then [[say It is printed.]]`)
+		w.answered("It is printed.")
+		w.shows(`.xterm-rows:has-text("in-the-terminal")`)
 	})
 	w.usage(t)
 	w.stop(t)
@@ -57,10 +63,12 @@ func (w *world) usage(t *testing.T) {
 	})
 	w.step(t, "usage of a page that was loaded again", func() {
 		w.browser.Op("reload", nil, nil)
+		w.click(`[data-testid="right-panel-toggle"][aria-label="Show panel"]`)
 		w.shows(named("usage-panel", "Context Window"))
 		w.answered("The second answer.")
 		w.say("third [[say The third answer.]]")
 		w.answered("The third answer.")
+		w.shows(named("usage-panel", "4,921"))
 	})
 	w.step(t, "costs on the wire", func() {
 		events := w.get(t, "/api/conversations/"+w.conversation()+"/events/search?limit=100")
