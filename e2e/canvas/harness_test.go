@@ -49,6 +49,11 @@ func newWorld(t *testing.T) *world {
 		}
 	}
 	w.browser = browsertest.Start(t, "browser.mjs", pages, screenshots)
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.quiet(t) // what the page said before it failed
+		}
+	})
 	return w
 }
 
