@@ -175,7 +175,7 @@ func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	}
 	c.http = &remote{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
 	if c.server.Transport == "sse" {
-		return &sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
+		return &lasting{sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}}, words, nil
 	}
 	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
 }

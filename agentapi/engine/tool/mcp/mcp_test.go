@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
@@ -283,6 +284,23 @@ func TestRemoteServerIsShownWhoWeAre(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// The stream of the older transport lasts longer than the message that opened it.
+func TestTheOlderTransport(t *testing.T) {
+	t.Parallel()
+	s := testServer()
+	web := httptest.NewServer(sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	c := connect(t, config(fmt.Sprintf(`{"srv":{"url":%q,"transport":"sse"}}`, web.URL)))
+	for range 2 {
+		if text, isError := call(t, c, "echo", `{"text":"hello"}`); isError || !strings.Contains(text, "hello") {
+			t.Errorf("%q %v", text, isError)
+		}
+	}
+	if state := c.Status()[0]; state.State != agentapi.ServerConnected {
+		t.Errorf("%+v", state)
 	}
 }
 
