@@ -13,11 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -34,6 +36,8 @@ type Config struct {
 	LookupEnv func(name string) (string, bool)
 	HTTP      http.RoundTripper // for remote MCP servers
 	Version   string            // of ohgw, which MCP servers are told
+	Logins    oauth.Store       // to MCP servers, those of OpenHands' settings; may be nil
+	Now       func() time.Time  // for the ends of logins; nil: the time of the system
 	// Shared is the box of the MCP servers that conversations at the levels Off and
 	// External share; nil: one that is never closed.
 	Shared sandbox.Box
@@ -202,7 +206,7 @@ func (m *maker) servers(ctx context.Context) error {
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: m.env.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
 		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Log: m.env.Log.With("conversation", m.env.Conversation), Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
-		Box: m.ownBox(), Conversation: m.env.Conversation,
+		Box: m.ownBox(), Conversation: m.env.Conversation, Logins: m.cfg.Logins, Now: m.cfg.Now,
 	})
 	if err != nil {
 		return err
@@ -239,10 +243,14 @@ func (m *maker) ownBox() sandbox.Box {
 // of it, without the cause, which may be the output of a stranger's program.
 func missing(warning error, whose string) string {
 	why := "An MCP server cannot be used"
+	more := "The log of ohgw serve has the cause."
 	if f, ok := errors.AsType[*fault.Error](warning); ok {
 		why = strings.ToUpper(f.Msg[:1]) + f.Msg[1:]
+		if oauth.Needed(warning) {
+			more = "To use them, " + f.Hint + "."
+		}
 	}
-	return why + ". " + whose + " tools are missing in this conversation; continue without them. The log of ohgw serve has the cause."
+	return why + ". " + whose + " tools are missing in this conversation; continue without them. " + more
 }
 
 // closer is the one of a client's tools that ends the client.

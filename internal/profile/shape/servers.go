@@ -58,6 +58,9 @@ func oauthObject() *Object {
 	}}
 }
 
+// Login is what is kept of a login to a tool server.
+func Login() *Object { return oauthState() }
+
 func oauthState() *Object {
 	return &Object{compact: true, fields: []Field{
 		nullObject("tokens", &Object{compact: true, rest: keep, fields: []Field{Maybe("access_token", SecretKind), Maybe("refresh_token", SecretKind)}}),

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -30,6 +31,8 @@ type server struct {
 	Auth      *auth             `json:"auth"`
 	Timeout   float64           `json:"timeout"` // of a call, in seconds
 	Enabled   *bool             `json:"enabled"`
+
+	stored bool // its login is in Config.Logins
 }
 
 // auth is how to show the server who we are.
@@ -40,7 +43,31 @@ type auth struct {
 	Username   string            `json:"username"`
 	Password   string            `json:"password"`
 	Headers    map[string]string `json:"headers"`
+
+	Authentication *oauth.Settings `json:"authentication"`
+	State          *oauth.State    `json:"state"`
 }
+
+// strategyOAuth is the login of a person.
+const strategyOAuth = "oauth2"
+
+// UnmarshalJSON also reads the word of older settings, which OpenHands reads as this
+// strategy, too. Any other word is a token.
+func (a *auth) UnmarshalJSON(data []byte) error {
+	var word string
+	if json.Unmarshal(data, &word) == nil {
+		*a = auth{Strategy: "bearer", Value: word}
+		if word == "oauth" {
+			*a = auth{Strategy: strategyOAuth}
+		}
+		return nil
+	}
+	type plain auth
+	return json.Unmarshal(data, (*plain)(a))
+}
+
+// login reports whether a person logs in to the server.
+func (s *server) login() bool { return s.Auth != nil && s.Auth.Strategy == strategyOAuth }
 
 func (server) String() string       { return "mcp.server(REDACTED)" }
 func (server) GoString() string     { return "mcp.server(REDACTED)" }
@@ -174,7 +201,7 @@ func (s *server) headers() (http.Header, error) {
 // add puts the proof of who we are into the headers.
 func (a *auth) add(h http.Header, set func(map[string]string)) error {
 	switch a.Strategy {
-	case "none":
+	case "none", strategyOAuth: // a login gives each request its token
 	case "api_key":
 		if a.HeaderName != "" {
 			h.Set(a.HeaderName, a.Value)
@@ -188,10 +215,8 @@ func (a *auth) add(h http.Header, set func(map[string]string)) error {
 		h.Set("Authorization", "Basic "+pair)
 	case "header":
 		set(a.Headers)
-	case "oauth2":
-		return errors.New("auth oauth2 is not supported yet; use bearer with a token")
 	default:
-		return errors.New("auth has an unknown strategy; use none, api_key, bearer, basic or header")
+		return errors.New("auth has an unknown strategy; use none, api_key, bearer, basic, header or oauth2")
 	}
 	return nil
 }

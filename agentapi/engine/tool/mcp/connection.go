@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -44,8 +44,9 @@ type connection struct {
 	session *sdk.ClientSession
 	closed  bool
 	process *program
-	lost    chan struct{} // closed when the session is
-	http    *remote       // nil for a program
+	login   *oauth.Handler // nil: nobody logs in to it
+	lost    chan struct{}  // closed when the session is
+	http    *remote        // nil for a program
 
 	listMu sync.Mutex
 	list   []*sdk.Tool // nil: not known
@@ -57,6 +58,7 @@ func newConnection(p *Pool, m *member) *connection {
 		told: make(chan struct{}, 1), users: map[*member]struct{}{},
 	}
 	c.cfg.Secrets, c.cfg.Changed = nil, nil // a conversation's own
+	c.login = newLogin(c.cfg, m.server)
 	if c.cfg.Box == nil {
 		c.cfg.Box = p.box
 	}
@@ -130,6 +132,12 @@ func (c *connection) explain(err error, words *lastWords) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
+	if needed, ok := errors.AsType[*oauth.NeededError](err); ok {
+		return needed
+	}
+	if failed, ok := errors.AsType[*oauth.Error](err); ok {
+		err = failed
+	}
 	text := err.Error()
 	if u, perr := url.Parse(c.server.URL); perr == nil && u.Host != "" {
 		// The rest of a URL can be a key.
@@ -174,10 +182,7 @@ func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 		return nil, nil, errors.New("its url is malformed")
 	}
 	c.http = &remote{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
-	if c.server.Transport == "sse" {
-		return &lasting{sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}}, words, nil
-	}
-	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
+	return remoteTransport(c.server, endpoint.Host, c.http, c.login), words, nil
 }
 
 // listTools asks for the tools, keeps them, and tells who uses the server if it

@@ -28,6 +28,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -65,6 +66,14 @@ type Config struct {
 	// run in the box of the pool, and may be shared.
 	Box          sandbox.Box
 	Conversation string
+	// Logins are the logins to servers that are stored. A server that it does not know
+	// has the login of its settings. Nil: all have.
+	Logins oauth.Store
+	// Browser is a person who logs in while Connect waits. Nil: a server without a login
+	// cannot be used.
+	Browser *oauth.Browser
+	// Now is for the ends of logins. Nil: the time of the system.
+	Now func() time.Time
 }
 
 // Client is the servers of one conversation. Its methods may be called at the
@@ -100,7 +109,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	all, count, warnings, failed := servers(cfg.Servers, find)
 	c := &Client{cfg: cfg, names: newNames(), warnings: warnings, failed: failed}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		m, err := newMember(c, name, all[name], count > 1)
+		m, err := newMember(ctx, c, name, all[name], count > 1)
 		if err != nil {
 			c.fail(name, unusable(name, err))
 			continue
@@ -117,7 +126,10 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 // learn asks all servers for their tools at once and drops those that cannot be
 // used.
 func (c *Client) learn(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, connectTimeout)
+	limited, cancel := context.WithCancel(ctx)
+	if c.cfg.Browser == nil { // a person is not hurried
+		limited, cancel = context.WithTimeout(ctx, connectTimeout)
+	}
 	defer cancel()
 	lists, failed := make([][]*sdk.Tool, len(c.members)), make([]error, len(c.members))
 	var wg sync.WaitGroup
@@ -158,6 +170,10 @@ func (c *Client) fail(name string, err error) {
 }
 
 func unusable(name string, err error) error {
+	if oauth.Needed(err) {
+		return fault.New(fmt.Sprintf("the MCP server %q needs a login", name),
+			"log in to it in OpenHands' own UI or with POST /api/mcp/oauth/start of ohgw serve --native, or set enabled to false", err)
+	}
 	return fault.New(fmt.Sprintf("cannot use the MCP server %q", name),
 		"check that it is running and that mcp_config in the settings is correct, or set enabled to false", err)
 }

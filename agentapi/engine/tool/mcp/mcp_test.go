@@ -336,7 +336,6 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 		"no url":          {`{"srv":{"transport":"http","command":"x"}}`, "needs a url"},
 		"bad url":         {`{"srv":{"url":"::SECRET"}}`, "malformed"},
 		"transport":       {`{"srv":{"url":"http://x","transport":"SECRET"}}`, "transport must be"},
-		"oauth":           {`{"srv":{"url":"http://x","auth":{"strategy":"oauth2"}}}`, "oauth2 is not supported yet"},
 		"strategy":        {`{"srv":{"url":"http://x","auth":{"strategy":"SECRET"}}}`, "unknown strategy"},
 		"two of them":     {`{"srv":{"url":"http://x","headers":{"authorization":"SECRET"},"auth":{"strategy":"bearer","value":"SECRET"}}}`, "cannot be combined"},
 		"wrong type":      {`{"srv":{"command":["SECRET"]}}`, "command cannot be array"},

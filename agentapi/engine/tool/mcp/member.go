@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -30,7 +31,15 @@ type member struct {
 	notes      []string // what else is to say of them
 }
 
-func newMember(c *Client, name string, s server, prefix bool) (*member, error) {
+func newMember(ctx context.Context, c *Client, name string, s server, prefix bool) (*member, error) {
+	if s.login() && c.cfg.Logins != nil {
+		switch _, known, err := c.cfg.Logins.Load(ctx, s.URL); {
+		case err != nil:
+			return nil, fmt.Errorf("the stored login cannot be read: %w", err)
+		case known: // all conversations have that login
+			s.Auth.State, s.stored = nil, true
+		}
+	}
 	key, err := keyOf(s, c.cfg)
 	return &member{client: c, name: name, server: s, key: key, prefix: prefix}, err
 }
@@ -41,7 +50,7 @@ func (m *member) learn(ctx context.Context) ([]*sdk.Tool, error) {
 	list, err := pool.known(m.key)
 	if list == nil && err == nil {
 		list, err = m.ask(ctx)
-		if ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded) {
+		if !oauth.Needed(err) && (ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded)) {
 			pool.remember(m.key, list, err)
 		}
 	}
@@ -198,6 +207,9 @@ func (m *member) close() {
 func (m *member) hide(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
+	}
+	if needed, ok := errors.AsType[*oauth.NeededError](err); ok {
+		return needed
 	}
 	if e, ok := errors.AsType[*spokenError](err); ok {
 		return &spokenError{m.hidden(e.text), m.hidden(e.said)}

@@ -54,6 +54,9 @@ type key struct {
 func keyOf(s server, cfg Config) (key, error) {
 	type plain server
 	data, err := json.Marshal(plain(s))
+	if s.stored { // its login is not the one of the settings
+		data = append(data, " stored"...)
+	}
 	list := sha256.Sum256(data)
 	k := key{string(list[:]), string(list[:])}
 	if s.Transport == "stdio" && s.Cwd == "" {

@@ -1,0 +1,105 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+)
+
+// The members of a tool server that keep a login to it.
+const (
+	serversMember = "mcp_config"
+	authMember    = "auth"
+	stateMember   = "state"
+)
+
+// Login is the login to the tool server of a URL, in clear text; nil for none. known is
+// false where the settings have no such server to which a person logs in.
+func (s *Store) Login(url string) (state []byte, known bool, err error) {
+	st := s.load()
+	name, known := loginServer(st, url)
+	if !known {
+		return nil, false, nil
+	}
+	tree := st.agent.Tree(serversMember).Tree(name).Tree(authMember).Tree(stateMember)
+	if len(tree) == 0 {
+		return nil, true, nil
+	}
+	state, err = encode(tree, shape.Plain)
+	return state, true, err
+}
+
+// loginServer finds a server by its URL.
+func loginServer(st settings, url string) (name string, known bool) {
+	all := st.agent.Tree(serversMember)
+	for _, name := range all.Names() {
+		server := all.Tree(name)
+		if strings.TrimRight(server.Text("url"), "/") == strings.TrimRight(url, "/") && server.Tree(authMember).Text("strategy") == "oauth2" {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// SaveLogin replaces the login to a tool server of the settings.
+func (s *Store) SaveLogin(ctx context.Context, url string, state []byte) error {
+	login, err := s.login(state)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+		name, known := loginServer(before, url)
+		if !known {
+			return nil, refuse(openhands.NotFound, "The settings have no MCP server with this URL and a login")
+		}
+		after, all := before, before.agent.Tree(serversMember)
+		server := all.Tree(name)
+		auth := server.Tree(authMember).With(stateMember, login)
+		after.agent = before.agent.With(serversMember, all.With(name, server.With(authMember, auth)))
+		return s.write(doc, before, after)
+	})
+}
+
+func (s *Store) login(state []byte) (shape.Tree, error) {
+	tree, faults, err := s.readJSON(shape.Login(), state)
+	if err != nil || len(faults) > 0 {
+		return nil, refuse(openhands.Malformed, "The login cannot be read.")
+	}
+	return tree, nil
+}
+
+// SealedLogin is a login for a client that stores it in the settings: encrypted where
+// OpenHands has a key, as an agent-server gives it.
+func (s *Store) SealedLogin(state []byte) (json.RawMessage, error) {
+	tree, err := s.login(state)
+	if err != nil {
+		return nil, err
+	}
+	show := shape.Plain
+	if key, ok := s.Profiles.SealingKey(); ok {
+		show = s.sealWith(key)
+	}
+	return encode(tree, show)
+}
+
+// PlainServer is a tool server of a request with its secrets decrypted; one that cannot
+// be understood stays as it is.
+func (s *Store) PlainServer(server []byte) json.RawMessage {
+	const name = "server"
+	data, err := json.Marshal(map[string]any{serversMember: map[string]any{name: json.RawMessage(server)}})
+	if err != nil {
+		return server
+	}
+	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
+	if err != nil || len(faults) > 0 {
+		return server
+	}
+	if plain, err := encode(tree.Tree(serversMember).Tree(name), shape.Plain); err == nil {
+		return plain
+	}
+	return server
+}

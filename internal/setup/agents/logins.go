@@ -1,0 +1,35 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
+	"github.com/ohgw/ohgw/internal/openhands/files"
+)
+
+// logins are the logins to MCP servers in OpenHands' settings.
+type logins struct{ kept *files.Store }
+
+// Load implements [oauth.Store].
+func (l logins) Load(_ context.Context, url string) (oauth.State, bool, error) {
+	data, known, err := l.kept.Login(url)
+	if err != nil || !known || data == nil {
+		return oauth.State{}, known, err
+	}
+	var state oauth.State
+	if err := json.Unmarshal(data, &state); err != nil {
+		return oauth.State{}, false, fmt.Errorf("read the login: %w", err)
+	}
+	return state, true, nil
+}
+
+// Save implements [oauth.Store].
+func (l logins) Save(ctx context.Context, url string, s oauth.State) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode the login: %w", err)
+	}
+	return l.kept.SaveLogin(ctx, url, data)
+}
