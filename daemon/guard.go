@@ -20,6 +20,8 @@ type guard struct {
 	origins []string
 	// pages opens the pages of workspaces by their cookie. Nil: there are none.
 	pages cookies
+	// open are paths to which other sites send browsers.
+	open func(path string) bool
 }
 
 // hostDocker is how a container reaches the machine it runs on.
@@ -31,6 +33,7 @@ func newGuard(cfg Config) guard {
 		g.hosts = append(g.hosts, hostName(h))
 	}
 	g.pages, _ = cfg.Native.(cookies)
+	g.open = func(path string) bool { return isOpen(cfg.Native, path) }
 	return g
 }
 
@@ -68,7 +71,7 @@ func (g guard) refusal(r *http.Request, origins []string, allowed bool) *problem
 		return newProblem(codeForbiddenOrigin, "A page without an origin, such as a local file, cannot be allowed; open it from a web server, and start ohgw serve with --allow-origin and the origin of that.", nil)
 	case len(origins) > 0 && !allowed:
 		return newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil)
-	case !allowed && crossSite(r) && !g.framed(r):
+	case !allowed && crossSite(r) && !g.framed(r) && !g.sent(r):
 		return newProblem(codeForbiddenOrigin, "Requests from other web sites are refused.", nil)
 	}
 	return nil
@@ -106,6 +109,13 @@ func crossSite(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// sent reports whether another site sends a browser's whole page to a path that is there
+// for that. A page can neither read the answer nor show it in a frame.
+func (g guard) sent(r *http.Request) bool {
+	return r.Method == http.MethodGet && g.open(r.URL.Path) &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // framed reports whether a page of an allowed origin shows a page of a workspace: it

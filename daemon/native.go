@@ -32,6 +32,19 @@ type cookies interface {
 	CookieKey(r *http.Request) string
 }
 
+// open is a Native with pages for browsers that have no key, to which other sites send
+// them.
+type open interface {
+	// Open reports whether a path is one of these.
+	Open(path string) bool
+}
+
+// isOpen reports whether a path is one for browsers that have no key.
+func isOpen(n Native, path string) bool {
+	pages, ok := n.(open)
+	return ok && pages.Open(path)
+}
+
 // routeNative is the route of all those requests in metrics.
 const routeNative = "native"
 
@@ -49,7 +62,7 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 		x := w.(*exchange)
 		p := r.URL.Path
 		switch {
-		case slices.Contains(nativeProbes(), p):
+		case slices.Contains(nativeProbes(), p), isOpen(d.cfg.Native, p):
 			x.seen.route = routeNative
 			d.cfg.Native.ServeHTTP(x, r)
 		case strings.HasPrefix(p, "/api/"), strings.HasPrefix(p, "/sockets/"):

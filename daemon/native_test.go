@@ -182,3 +182,47 @@ func TestForeignPagesReachNothingOfOpenHandsOwnAPI(t *testing.T) {
 		t.Errorf("a foreign host name: %d, want 403", res.status)
 	}
 }
+
+// withPage has a page to which other sites send browsers.
+type withPage struct{ *native }
+
+const openPage = "/mcp/oauth/callback"
+
+func (withPage) Open(path string) bool { return path == openPage }
+
+// A browser comes back from a login without a key, and from another site: as a whole
+// page, and to that page alone.
+func TestABrowserComesBackFromALogin(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withPage{&native{}}, nativeTokens{} })
+	from := func(site, mode, dest string) []string {
+		return []string{"Authorization", "", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest}
+	}
+	for name, tt := range map[string]struct {
+		method, path string
+		header       []string
+		status       int
+	}{
+		"a browser":         {"GET", openPage + "?code=c&state=s", from("cross-site", "navigate", "document"), 200},
+		"of this site":      {"GET", openPage, from("same-origin", "navigate", "document"), 200},
+		"a program":         {"GET", openPage, []string{"Authorization", ""}, 200},
+		"a frame":           {"GET", openPage, from("cross-site", "navigate", "iframe"), 403},
+		"a request":         {"GET", openPage, from("cross-site", "no-cors", "empty"), 403},
+		"an image":          {"GET", openPage, from("cross-site", "no-cors", "image"), 403},
+		"a form":            {"POST", openPage, from("cross-site", "navigate", "document"), 403},
+		"an origin":         {"GET", openPage, append(from("cross-site", "navigate", "document"), "Origin", "https://attacker.example"), 403},
+		"a rebinding name":  {"GET", openPage, append(from("cross-site", "navigate", "document"), "Host", "attacker.example"), 403},
+		"another path":      {"GET", "/api/settings", from("cross-site", "navigate", "document"), 403},
+		"below":             {"GET", openPage + "/x", from("cross-site", "navigate", "document"), 403},
+		"a longer path":     {"GET", openPage + "/../../../api/settings", []string{"Authorization", ""}, 404},
+		"of another prefix": {"GET", "/v1" + openPage, []string{"Authorization", ""}, 404},
+	} {
+		if res := g.do(tt.method, tt.path, "", tt.header...); res.status != tt.status {
+			t.Errorf("%s: %d %s", name, res.status, res.body)
+		}
+	}
+	closed := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
+	if res := closed.do("GET", openPage, "", "Authorization", ""); res.status != 404 {
+		t.Errorf("in front of an agent-server: %d %s", res.status, res.body)
+	}
+}

@@ -8,6 +8,7 @@ package native
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -20,6 +21,10 @@ import (
 // Config is what is served. Routes are those of the packages below this one.
 type Config struct {
 	Routes []wire.Route
+	// Open are routes for browsers that have no key and come from elsewhere.
+	Open []wire.Route
+	// Ends are closed with the handler.
+	Ends []io.Closer
 	// Sockets answers a WebSocket by the first part of its path behind /sockets/.
 	Sockets map[string]Sockets
 	// Cookies finds the key behind the cookie of a request. Nil: no cookie counts.
@@ -52,12 +57,20 @@ func New(cfg Config) *Handler {
 	for _, route := range slices.Concat(served, documents(served)) {
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
 	}
+	for _, route := range cfg.Open {
+		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
+	}
 	h.routes.Handle(anyPath, wire.Answer(cfg.Logger, h.notServed))
 	return h
 }
 
 // ServeHTTP answers a request of a client that may use the API.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+
+// Open reports whether a path is one for browsers that have no key.
+func (h *Handler) Open(path string) bool {
+	return slices.ContainsFunc(h.cfg.Open, func(r wire.Route) bool { return r.Path == path })
+}
 
 // CookieKey is the key that stands behind the cookie of a request; "" if there is none.
 func (h *Handler) CookieKey(r *http.Request) string {
@@ -78,9 +91,12 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 	s.Socket(w, r, admitted, let)
 }
 
-// Close ends the sockets.
+// Close ends the sockets, and what goes on behind the routes.
 func (h *Handler) Close() error {
-	errs := make([]error, 0, len(h.cfg.Sockets))
+	errs := make([]error, 0, len(h.cfg.Sockets)+len(h.cfg.Ends))
+	for _, e := range h.cfg.Ends {
+		errs = append(errs, e.Close())
+	}
 	for _, s := range h.cfg.Sockets {
 		errs = append(errs, s.Close())
 	}

@@ -14,7 +14,6 @@ type NotServed struct{ Method, Path, Why string }
 const (
 	whySkillFetch   = "OpenHands' public skills are fetched from the network; clone one, and install its directory"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
-	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
 	whyRuntime      = "all conversations run on this machine; use the same route below /api"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
@@ -32,9 +31,6 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
 		{http.MethodPost, "/api/skills/sync", whySkillFetch},
 		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
-		{http.MethodPost, "/api/mcp/oauth/start", whyOAuth},
-		{http.MethodGet, "/api/mcp/oauth/status/{job}", whyOAuth},
-		{http.MethodPost, "/api/mcp/oauth/callback/{job}", whyOAuth},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/search", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/{event_id}", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/", whyRuntime},

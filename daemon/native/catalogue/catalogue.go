@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
@@ -26,7 +27,7 @@ type Config struct {
 	ReadFile func(dir, name string) ([]byte, error)
 	// TryServer starts or reaches the server of mcp_config, lists its tools, and makes
 	// a call if there is one. The error says why it cannot be used.
-	TryServer func(ctx context.Context, name string, server json.RawMessage, call *Call) (Tried, error)
+	TryServer func(ctx context.Context, t Trial) (Tried, error)
 }
 
 // Skill is a file of instructions for the agent.
@@ -39,6 +40,14 @@ type Skill struct {
 	Own                                bool // the user's, not the project's
 }
 
+// Trial is an MCP server that somebody is about to add.
+type Trial struct {
+	Name    string
+	Server  json.RawMessage
+	Call    *Call // nil: none
+	Timeout time.Duration
+}
+
 // Call is a call of a tool that shows whether a server's credentials are right.
 type Call struct {
 	Name      string          `json:"name"`
@@ -49,7 +58,12 @@ type Call struct {
 type Tried struct {
 	Tools  []string
 	Result *Result // of the call
+	// Login is what the client is to store of the login to the server. Nil: there is none.
+	Login json.RawMessage
 }
+
+// Names are the names of the tools.
+func (t Tried) Names() []string { return append([]string{}, t.Tools...) }
 
 // Result is the result of a call.
 type Result struct {

@@ -51,12 +51,12 @@ func config() catalogue.Config {
 			}
 			return []byte(`{"hooks":{"PreToolUse":[{"matcher":"terminal","hooks":[{"command":"check.sh","async":true}]}]}}`), nil
 		},
-		TryServer: func(_ context.Context, name string, _ json.RawMessage, call *catalogue.Call) (catalogue.Tried, error) {
-			if name == "bad" {
+		TryServer: func(_ context.Context, t catalogue.Trial) (catalogue.Tried, error) {
+			if t.Name == "bad" {
 				return catalogue.Tried{}, errors.New("it does not start")
 			}
 			tried := catalogue.Tried{Tools: []string{"add"}}
-			if call != nil {
+			if t.Call != nil {
 				tried.Result = &catalogue.Result{Text: "3"}
 			}
 			return tried, nil

@@ -17,9 +17,8 @@ const (
 	maxTrialTime = 120 * time.Second
 )
 
-// try starts or reaches an MCP server that somebody is about to add. That it cannot be
-// used is an answer, too: the status is 200 in both cases.
-func (s *server) try(w http.ResponseWriter, r *http.Request) error {
+// ReadTrial reads what is to be tried.
+func ReadTrial(r *http.Request) (Trial, error) {
 	body := struct {
 		Name    string          `json:"name"`
 		Server  json.RawMessage `json:"server"`
@@ -27,20 +26,30 @@ func (s *server) try(w http.ResponseWriter, r *http.Request) error {
 		Call    *Call           `json:"tool_call"`
 	}{Name: "test-server", Timeout: trialTime.Seconds()}
 	if err := wire.ReadBody(r, &body, false); err != nil {
-		return err
+		return Trial{}, err
 	}
 	if err := checkServer(body.Server); err != nil {
-		return err
+		return Trial{}, err
 	}
 	if body.Timeout <= 0 || body.Timeout > maxTrialTime.Seconds() {
-		return wire.Unprocessable(wire.Invalid{Type: "less_than_equal", Loc: []any{"body", "timeout"}, Msg: "Input should be greater than 0 and less than or equal to 120", Input: body.Timeout})
+		return Trial{}, wire.Unprocessable(wire.Invalid{Type: "less_than_equal", Loc: []any{"body", "timeout"}, Msg: "Input should be greater than 0 and less than or equal to 120", Input: body.Timeout})
 	}
 	if body.Name = strings.TrimSpace(body.Name); body.Name == "" {
 		body.Name = "test-server"
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(body.Timeout*float64(time.Second)))
+	return Trial{Name: body.Name, Server: body.Server, Call: body.Call, Timeout: time.Duration(body.Timeout * float64(time.Second))}, nil
+}
+
+// try starts or reaches an MCP server that somebody is about to add. That it cannot be
+// used is an answer, too: the status is 200 in both cases.
+func (s *server) try(w http.ResponseWriter, r *http.Request) error {
+	trial, err := ReadTrial(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), trial.Timeout)
 	defer cancel()
-	tried, err := s.TryServer(ctx, body.Name, body.Server, body.Call)
+	tried, err := s.TryServer(ctx, trial)
 	if err != nil {
 		kind := "connection"
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
@@ -49,11 +58,8 @@ func (s *server) try(w http.ResponseWriter, r *http.Request) error {
 		wire.WriteJSON(w, http.StatusOK, map[string]any{"ok": false, "error": err.Error(), "error_kind": kind})
 		return nil
 	}
-	if tried.Tools == nil {
-		tried.Tools = []string{}
-	}
 	wire.WriteJSON(w, http.StatusOK, map[string]any{
-		"ok": true, "tools": tried.Tools, "tool_result": tried.Result, "resolved_mcp_servers": nil, "oauth_state": nil,
+		"ok": true, "tools": tried.Names(), "tool_result": tried.Result, "resolved_mcp_servers": nil, "oauth_state": tried.Login,
 	})
 	return nil
 }

@@ -67,7 +67,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: boxes.Outside("shared"), Logins: logins{kept}, Now: env.Now,
+			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now,
 		})),
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
@@ -79,7 +79,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
 		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
-		kept: kept, trial: tryLLM(base),
+		kept: kept, trial: tryLLM(base), address: ownAddress(s, dirs.Runtime),
 	})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())

@@ -9,11 +9,11 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/files"
 )
 
-// logins are the logins to MCP servers in OpenHands' settings.
-type logins struct{ kept *files.Store }
+// storedLogins are the logins to MCP servers in OpenHands' settings.
+type storedLogins struct{ kept *files.Store }
 
 // Load implements [oauth.Store].
-func (l logins) Load(_ context.Context, url string) (oauth.State, bool, error) {
+func (l storedLogins) Load(_ context.Context, url string) (oauth.State, bool, error) {
 	data, known, err := l.kept.Login(url)
 	if err != nil || !known || data == nil {
 		return oauth.State{}, known, err
@@ -26,7 +26,7 @@ func (l logins) Load(_ context.Context, url string) (oauth.State, bool, error) {
 }
 
 // Save implements [oauth.Store].
-func (l logins) Save(ctx context.Context, url string, s oauth.State) error {
+func (l storedLogins) Save(ctx context.Context, url string, s oauth.State) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode the login: %w", err)

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -13,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/githost"
 	"github.com/ohgw/ohgw/daemon/native/live"
+	"github.com/ohgw/ohgw/daemon/native/logins"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/session"
 	"github.com/ohgw/ohgw/daemon/native/settings"
@@ -35,8 +37,10 @@ type nativeParts struct {
 	api    *apiBoxes
 	user   skill.User   // where the user's own skills are
 	kept   *files.Store // OpenHands' own files
-	trial  func(ctx context.Context, llm json.RawMessage) settings.Trial
-	log    *slog.Logger
+	// address is where ohgw serves this API; "" before it does.
+	address func() string
+	trial   func(ctx context.Context, llm json.RawMessage) settings.Trial
+	log     *slog.Logger
 }
 
 // nativeAPI serves OpenHands' own API over the engine in this process, if it is wanted.
@@ -58,7 +62,10 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, conversations.Routes(conversations.Config{
 		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, LLM: p.kept.ResolveLLM, Worktree: p.api.Worktree, Logger: p.log,
 	})...)
-	routes = append(routes, catalogueRoutes(p.env, p.user, boxesOf(p.boxes), p.log)...)
+	servers := newTrial(p.env, p.kept, boxesOf(p.boxes), p.log)
+	toServers := logins.New(logins.Config{Try: servers.login, Address: p.address, Now: p.env.Now, NewID: uuid.New})
+	routes = append(routes, catalogueRoutes(p.user, servers)...)
+	routes = append(routes, toServers.Routes()...)
 	routes = append(routes, extensionRoutes(p.env, p.user, p.log)...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
@@ -69,5 +76,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
 	events := live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log})
 	sockets := map[string]native.Sockets{"bash-events": commands, live.Name: events, live.Session: events}
-	return native.New(native.Config{Routes: routes, Sockets: sockets, Cookies: cookies.CookieKey, Logger: p.log}), nil
+	return native.New(native.Config{
+		Routes: routes, Open: toServers.Open(), Ends: []io.Closer{toServers}, Sockets: sockets, Cookies: cookies.CookieKey, Logger: p.log,
+	}), nil
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
@@ -19,11 +21,14 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/catalogue"
+	"github.com/ohgw/ohgw/daemon/native/logins"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -34,7 +39,7 @@ const maxProjectFile = 1 << 20
 
 // catalogueRoutes serve what an agent can be given. Programs of MCP servers are tried
 // in a box of their own; the log has what those printed that cannot be used.
-func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error), log *slog.Logger) []wire.Route {
+func catalogueRoutes(user skill.User, servers *trial) []wire.Route {
 	return catalogue.Routes(catalogue.Config{
 		Tools:  toolset.Names(),
 		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
@@ -42,7 +47,7 @@ func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context
 			return agentsOf(ctx, dir, user, own, builtin)
 		},
 		ReadFile:  readProjectFile,
-		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes, log: log}).run,
+		TryServer: func(ctx context.Context, t catalogue.Trial) (catalogue.Tried, error) { return servers.run(ctx, t, nil) },
 	})
 }
 
@@ -115,11 +120,30 @@ type trial struct {
 	transport http.RoundTripper
 	boxes     func(context.Context, engine.BoxEnv) (sandbox.Box, error)
 	log       *slog.Logger
+	kept      *files.Store // decrypts what a client has of the settings
+}
+
+func newTrial(env *setup.Env, kept *files.Store, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error), log *slog.Logger) *trial {
+	return &trial{env: env, kept: kept, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes, log: log}
+}
+
+// login tries a server with a person who can log in.
+func (t *trial) login(ctx context.Context, of catalogue.Trial, b logins.Browser) (catalogue.Tried, error) {
+	return t.run(ctx, of, &oauth.Browser{RedirectURL: b.RedirectURL, Visit: func(ctx context.Context, page string) (*auth.AuthorizationResult, error) {
+		back, err := b.Visit(ctx, page)
+		switch {
+		case err != nil:
+			return nil, oauth.Unfinished(err)
+		case back.Error != "":
+			return nil, &oauth.RefusedError{Code: back.Error}
+		}
+		return &auth.AuthorizationResult{Code: back.Code, State: back.State, Iss: back.Issuer}, nil
+	}})
 }
 
 // run tries a server in an empty directory, which is gone afterwards.
-func (t *trial) run(ctx context.Context, name string, server json.RawMessage, call *catalogue.Call) (_ catalogue.Tried, err error) {
-	servers, err := json.Marshal(map[string]json.RawMessage{name: server})
+func (t *trial) run(ctx context.Context, of catalogue.Trial, browser *oauth.Browser) (_ catalogue.Tried, err error) {
+	servers, err := json.Marshal(map[string]json.RawMessage{of.Name: t.kept.PlainServer(of.Server)})
 	if err != nil {
 		return catalogue.Tried{}, fmt.Errorf("encode the server: %w", err)
 	}
@@ -136,6 +160,7 @@ func (t *trial) run(ctx context.Context, name string, server json.RawMessage, ca
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: servers, Dir: dir, Environ: sandbox.EnvironOf(box, t.env.Environ()), LookupEnv: t.env.Lookup,
 		HTTP: t.transport, Version: buildinfo.Get().Version, Box: box, Conversation: "trial", Log: t.log,
+		Browser: browser, Now: t.env.Now,
 	})
 	if err != nil {
 		return catalogue.Tried{}, fmt.Errorf("connect: %w", err)
@@ -153,11 +178,26 @@ func (t *trial) run(ctx context.Context, name string, server json.RawMessage, ca
 	for _, offered := range client.Tools() {
 		tried.Tools = append(tried.Tools, offered.Definition().Name)
 	}
-	if call == nil {
-		return tried, nil
+	if of.Call != nil {
+		if tried.Result, err = callTool(ctx, client.Tools(), of.Call); err != nil {
+			return tried, err
+		}
 	}
-	tried.Result, err = callTool(ctx, client.Tools(), call)
+	tried.Login, err = t.loginOf(ctx, client, of.Name)
 	return tried, err
+}
+
+// loginOf is the login to a server as a client is to store it, nil for none.
+func (t *trial) loginOf(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
+	state, err := client.Login(ctx, name)
+	if err != nil || state.IsZero() {
+		return nil, err
+	}
+	data, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encode the login: %w", err)
+	}
+	return t.kept.SealedLogin(data)
 }
 
 // callTool makes one call. That there is no such tool is a result, as it is with an

@@ -7,13 +7,15 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/daemon/native/catalogue"
+	"github.com/ohgw/ohgw/internal/openhands/files"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -23,16 +25,17 @@ import (
 func TestTheLogHasWhatATriedServerPrinted(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	tried := &trial{
-		env:       &setup.Env{Now: time.Now, Getenv: os.Getenv, Environ: os.Environ},
-		transport: http.DefaultTransport,
-		boxes: func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
+	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
+	tried := newTrial(
+		&setup.Env{Now: time.Now, Getenv: os.Getenv, Environ: os.Environ},
+		files.New(files.Config{Profiles: profile.Open(profile.Config{Base: t.TempDir(), Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now}),
+		func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
 			return sandbox.Outside(sandbox.External, sandbox.Mark{}), nil
 		},
-		log: slog.New(slog.NewTextHandler(&log, nil)),
-	}
+		slog.New(slog.NewTextHandler(&log, nil)),
+	)
 	server := json.RawMessage(`{"command":"sh","args":["-c","echo the port is taken >&2; exit 1"]}`)
-	_, err := tried.run(t.Context(), "broken", server, nil)
+	_, err := tried.run(t.Context(), catalogue.Trial{Name: "broken", Server: server}, nil)
 	if err == nil || strings.Contains(err.Error(), "taken") || !strings.Contains(err.Error(), "the log of ohgw serve has what it printed") {
 		t.Errorf("the answer is %v", err)
 	}

@@ -64,10 +64,16 @@ func (e *RefusedError) Error() string {
 // isCode is an error code of OAuth. Anything else is the text of a server.
 var isCode = pattern.Of(`^[a-z_]{1,40}$`)
 
+// Unfinished is an error of [Browser.Visit] that is told as it is.
+func Unfinished(err error) error { return &Error{err.Error(), err} }
+
 // told is an error of the SDK without what a server has written.
 func told(doing string, err error) error {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return &Error{refused.Error(), refused}
+	}
+	if own, ok := errors.AsType[*Error](err); ok {
+		return own
 	}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return retrieval(doing, refused)
