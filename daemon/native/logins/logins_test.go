@@ -162,6 +162,9 @@ func TestAClientBringsTheAddress(t *testing.T) {
 		}{
 			{"/api/mcp/oauth/callback/none", bring(good), 404, `{"detail":"MCP OAuth job not found"}`},
 			{path, `{}`, 422, `"loc":["body","callback_url"]`},
+			{path, `{"callback_url":null}`, 422, `"type":"string_type"`},
+			{path, `{"callback_url":3}`, 422, `"type":"string_type"`},
+			{path, bring(""), 422, `"type":"string_too_short"`},
 			{path, bring("https://localhost:6449" + logins.Path), 400, `{"detail":"Invalid OAuth callback URL"}`},
 			{path, bring("http://evil.example:6449" + logins.Path), 400, `{"detail":"Invalid OAuth callback URL"}`},
 			{path, bring("http://[::1"), 400, `{"detail":"Invalid OAuth callback URL"}`},

@@ -2,6 +2,7 @@ package logins
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -67,16 +68,18 @@ func (l *Logins) bring(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var body struct {
-		URL string `json:"callback_url"`
-	}
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	body, err := wire.ReadObject(r, false)
+	if err != nil {
 		return err
 	}
-	if body.URL == "" {
-		return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"body", "callback_url"}, Msg: "Field required"})
+	address := body.Text("callback_url", 1, math.MaxInt)
+	if body.Need("callback_url") && address == nil && body.Err() == nil {
+		body.Wrong("callback_url", "string_type", "Input should be a valid string", nil) // it is null
 	}
-	q, err := j.query(body.URL)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	q, err := j.query(*address)
 	if err != nil {
 		return err
 	}

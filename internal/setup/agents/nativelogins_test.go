@@ -146,6 +146,30 @@ func TestALoginFromTheClientToTheConversation(t *testing.T) {
 	}
 }
 
+// A person who says no is asked once, and the client reads it.
+func TestALoginThatAPersonRefuses(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	web, _ := loginAPI(t, "")
+	started := asked(t, "POST", web.URL+"/api/mcp/oauth/start", object{"server": object{"url": as.MCP, "auth": object{"strategy": "oauth2"}}})
+	page, err := url.Parse(started.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(web.URL + logins.Path + "?error=access_denied&state=" + url.QueryEscape(page.Query().Get("state")))
+	if err != nil || resp.StatusCode != http.StatusBadRequest {
+		t.Fatalf("%v %v", resp, err)
+	}
+	_ = resp.Body.Close() // It was not read.
+	got := started
+	for end := time.Now().Add(10 * time.Second); got.Status != "failed" && time.Now().Before(end); {
+		got = asked(t, "GET", web.URL+"/api/mcp/oauth/status/"+started.ID, nil)
+	}
+	if got.Error != "the login was refused: access_denied" || got.Page != started.Page {
+		t.Errorf("%+v", got)
+	}
+}
+
 // converse calls a tool of a server as a conversation does. why is that of a warning.
 func converse(t *testing.T, as *oauthtest.Server, kept *files.Store, why string) {
 	t.Helper()

@@ -185,8 +185,12 @@ func TestWithoutALoginThePersonIsTold(t *testing.T) {
 			*cfg = withLogin(s, stored(t, state))
 			s.Revoke(false)
 		}, "needs a login", true},
-		"refused by the person": {func(_ *testing.T, _ *oauthtest.Server, cfg *mcp.Config) {
+		"refused by the person": {func(t *testing.T, _ *oauthtest.Server, cfg *mcp.Config) {
+			visits := 0
 			cfg.Browser = &oauth.Browser{RedirectURL: redirect, Visit: func(context.Context, string) (*auth.AuthorizationResult, error) {
+				if visits++; visits > 1 {
+					t.Error("a person who has refused is asked again")
+				}
 				return nil, &oauth.RefusedError{Code: "access_denied"}
 			}}
 		}, "the login was refused", false},

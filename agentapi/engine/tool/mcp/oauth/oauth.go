@@ -85,6 +85,9 @@ type Handler struct {
 	client *http.Client
 
 	mu sync.Mutex // held while tokens are renewed, so that it happens once
+
+	loginMu sync.Mutex // held during a login, for the same reason
+	failed  error      // of a login: the SDK tries other requests, and a person has answered
 }
 
 var _ auth.OAuthHandler = (*Handler)(nil)
@@ -168,7 +171,13 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	if h.cfg.Browser == nil {
 		return errors.Join(&NeededError{Scope: asked.wantsScope()}, resp.Body.Close())
 	}
-	return h.login(ctx, req, resp, asked)
+	h.loginMu.Lock()
+	defer h.loginMu.Unlock()
+	if h.failed != nil {
+		return errors.Join(h.failed, resp.Body.Close())
+	}
+	h.failed = h.login(ctx, req, resp, asked)
+	return h.failed
 }
 
 // renewRefused makes sure that there is another token than the one that was refused.

@@ -97,6 +97,25 @@ func TestALoginThatMayDoTooLittle(t *testing.T) {
 	}
 }
 
+// OpenHands stores the issuer with a slash at its end.
+func TestTheIssuerOfALoginThatOpenHandsStored(t *testing.T) {
+	t.Parallel()
+	for slash, accepted := range map[string]bool{"/": true, "": true, "/other": false} {
+		s := oauthtest.New(t)
+		state := expired(s)
+		state.ClientInfo["issuer"] = s.URL + slash
+		h := oauth.New(oauth.Config{URL: s.MCP, Store: oauth.NewMemory(state), HTTP: http.DefaultTransport, Now: time.Now})
+		source, err := h.TokenSource(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = source.Token() // its refresh token is not one
+		if asked := s.Count("POST /token") == 1; asked != accepted {
+			t.Errorf("%q: the refresh token was sent: %v", slash, asked)
+		}
+	}
+}
+
 // A redirect to another host does not take the token along.
 func TestTheTokenStaysWithItsHost(t *testing.T) {
 	t.Parallel()

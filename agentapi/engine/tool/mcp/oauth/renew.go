@@ -22,7 +22,7 @@ func (h *Handler) renew(ctx context.Context, state State, metadata string) (Stat
 	if err != nil {
 		return State{}, err
 	}
-	if issuer := text(state.ClientInfo, memberIssuer); issuer != "" && issuer != server.Issuer {
+	if issuer := text(state.ClientInfo, memberIssuer); issuer != "" && !SameServer(issuer, server.Issuer) {
 		return State{}, &NeededError{} // the login was another authorization server's
 	}
 	client := state.client(h.cfg.Settings)
