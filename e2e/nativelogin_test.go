@@ -1,0 +1,94 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/oauthtest"
+)
+
+// TestALoginToAnMCPServer goes the way of the agent canvas: begin, log in by a browser,
+// store the login, and talk to an agent that uses the server.
+func TestALoginToAnMCPServer(t *testing.T) {
+	t.Parallel()
+	llm, as := llmtest.New(t), oauthtest.New(t)
+	g := serveEmbedded(t, racyProgram(t), llm.URL, "--native", "--sandbox", "off")
+	key := []string{"X-Session-API-Key", gatewayKey, "Content-Type", "application/json"}
+	server := func(state string) string {
+		return `{"url":"` + as.MCP + `","auth":{"strategy":"oauth2"` + state + `}}`
+	}
+	type progress struct {
+		ID     string          `json:"job_id"`
+		Page   string          `json:"authorization_url"`
+		Status string          `json:"status"`
+		State  json.RawMessage `json:"oauth_state"`
+	}
+	var told progress
+	read := func(res *http.Response) {
+		t.Helper()
+		told = progress{}
+		if body := bodyOf(t, res); json.Unmarshal([]byte(body), &told) != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s", res.Status, body)
+		}
+	}
+	read(send(t, http.MethodPost, g.URL+"/api/mcp/oauth/start", `{"name":"srv","server":`+server("")+`}`, key...))
+	back, err := oauthtest.Visit(t.Context(), told.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = "/mcp/oauth/callback"
+	if back.Path != page || back.Hostname() != "localhost" || !strings.HasSuffix(g.URL, ":"+back.Port()) {
+		t.Fatalf("the browser is sent to %s%s", back.Host, back.Path)
+	}
+	for name, stranger := range map[string][]string{
+		"a frame":          {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+		"a script":         {"Origin", "https://attacker.example"},
+		"a rebinding name": {"Host", "attacker.example"},
+	} {
+		if res := send(t, http.MethodGet, g.URL+back.RequestURI(), "", stranger...); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %s", name, res.Status)
+		}
+	}
+	browser := []string{"Host", back.Host, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+	for path, want := range map[string]int{page: 400, page + "?code=x&state=x": 400, page + "/x": 403, "/api/settings": 403} {
+		if res := send(t, http.MethodGet, g.URL+path, "", browser...); res.StatusCode != want {
+			t.Errorf("%s: %s", path, res.Status)
+		}
+	}
+	for _, want := range []int{http.StatusOK, http.StatusBadRequest} { // it counts once
+		if res := send(t, http.MethodGet, g.URL+back.RequestURI(), "", browser...); res.StatusCode != want {
+			t.Errorf("%s, want %d", res.Status, want)
+		}
+	}
+	brought := `{"callback_url":"` + back.String() + `"}`
+	read(send(t, http.MethodPost, g.URL+"/api/mcp/oauth/callback/"+told.ID, brought, key...)) // too late, and harmless
+	for told.State == nil {
+		read(send(t, http.MethodGet, g.URL+"/api/mcp/oauth/status/"+told.ID, "", key...))
+		if told.Status != "authorizing" && told.Status != "succeeded" {
+			t.Fatalf("%+v", told)
+		}
+	}
+	if res := send(t, http.MethodPost, g.URL+"/api/settings/mcp/srv", server(`,"state":`+string(told.State)), key...); res.StatusCode != http.StatusCreated {
+		t.Fatalf("%s %s", res.Status, bodyOf(t, res))
+	}
+	as.Revoke(false)
+	answer := bodyOf(t, g.post(t, chat(`[[tool whoami {}]] then [[finish Called.]]`, false)))
+	if last := llm.Requests(); !strings.Contains(answer, "Called.") || !strings.Contains(string(last[len(last)-1].Body), "somebody who is logged in") {
+		t.Errorf("%s", answer)
+	}
+	log, err := os.ReadFile(g.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"access-", "refresh-", "code-", back.Query().Get("state")} {
+		if strings.Contains(string(log), secret) {
+			t.Errorf("the log has %q", secret)
+		}
+	}
+}
