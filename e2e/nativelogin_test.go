@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/oauthtest"
 )
@@ -91,4 +92,85 @@ func TestALoginToAnMCPServer(t *testing.T) {
 			t.Errorf("the log has %q", secret)
 		}
 	}
+}
+
+// caller sends a request to a server of OpenHands' own API and reads the answer.
+type caller func(method, path string, body, answer any)
+
+// TestLoginsAreExchangedWithAnAgentServer logs in by ohgw and by an agent-server. Each of
+// them uses and renews what the other has stored.
+func TestLoginsAreExchangedWithAnAgentServer(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	theirs := agentservertest.StartVersion(t, agentservertest.Newest, sharedKey)
+	ours := serveEmbeddedSealed(t)
+	callers := map[string]caller{
+		"ohgw": func(method, path string, body, answer any) {
+			t.Helper()
+			data, err := json.Marshal(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours.native(t, method, path, string(data), answer)
+		},
+		"agent-server": func(method, path string, body, answer any) { t.Helper(); theirs.Call(t, method, path, body, answer) },
+	}
+	for name, other := range map[string]string{"ohgw": "agent-server", "agent-server": "ohgw"} {
+		state := loginBy(t, callers[name], as)
+		for _, expired := range []bool{false, true} {
+			if expired {
+				state["token_expires_at"] = 5
+			}
+			var tried struct {
+				OK    bool           `json:"ok"`
+				Error string         `json:"error"`
+				Tools []string       `json:"tools"`
+				State map[string]any `json:"oauth_state"`
+			}
+			callers[other](http.MethodPost, "/api/mcp/test", map[string]any{"server": serverWith(as, state)}, &tried)
+			if !tried.OK || len(tried.Tools) != 1 || tried.State == nil {
+				t.Errorf("%s with the login of %s, expired: %v: %s", other, name, expired, tried.Error)
+			}
+		}
+	}
+}
+
+// sharedKey is the secret key of OpenHands, with which both read what the other stores.
+const sharedKey = "OH_SECRET_KEY=a-key-of-32-characters-for-tests"
+
+// serveEmbeddedSealed has OpenHands' secret key.
+func serveEmbeddedSealed(t *testing.T) *gateway {
+	t.Helper()
+	home := t.TempDir()
+	return start(t, racyProgram(t), home, []string{"--backend", "embedded", "--key-store", "file", "--native", "--sandbox", "off"},
+		sharedKey)
+}
+
+func serverWith(as *oauthtest.Server, state map[string]any) map[string]any {
+	return map[string]any{"url": as.MCP, "type": "http", "auth": map[string]any{"strategy": "oauth2", "state": state}}
+}
+
+// loginBy logs in to the server and returns what a client stores.
+func loginBy(t *testing.T, call caller, as *oauthtest.Server) map[string]any {
+	t.Helper()
+	var told struct {
+		ID    string         `json:"job_id"`
+		Page  string         `json:"authorization_url"`
+		Ready bool           `json:"callback_ready"`
+		State map[string]any `json:"oauth_state"`
+		Error string         `json:"error"`
+	}
+	call(http.MethodPost, "/api/mcp/oauth/start", map[string]any{"server": serverWith(as, nil)}, &told)
+	for !told.Ready { // an agent-server listens for the browser later
+		call(http.MethodGet, "/api/mcp/oauth/status/"+told.ID, nil, &told)
+	}
+	back, err := oauthtest.Visit(t.Context(), told.Page)
+	if err != nil {
+		t.Fatalf("%s: %v", told.Error, err)
+	}
+	call(http.MethodPost, "/api/mcp/oauth/callback/"+told.ID, map[string]any{"callback_url": back.String()}, &told)
+	if told.State == nil {
+		t.Fatalf("no login: %s", told.Error)
+	}
+	return told.State
 }
