@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -185,7 +186,8 @@ func converse(t *testing.T, as *oauthtest.Server, kept *files.Store, why string)
 	if why == "" && len(warnings) == 0 && len(client.Tools()) == 1 {
 		return
 	}
-	if len(warnings) != 1 || why == "" || !strings.Contains(warnings[0].(*fault.Error).Msg, why) || !oauth.Needed(warnings[0]) {
+	told, ok := errors.AsType[*fault.Error](errors.Join(warnings...))
+	if !ok || why == "" || !strings.Contains(told.Msg, why) || !oauth.Needed(told) {
 		t.Errorf("%v, want %q", warnings, why)
 	}
 }

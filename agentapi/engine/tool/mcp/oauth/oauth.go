@@ -36,8 +36,13 @@ type Settings struct {
 	ClientSecret string `json:"client_secret"`
 }
 
-func (Settings) String() string       { return "oauth.Settings(REDACTED)" }
-func (Settings) GoString() string     { return "oauth.Settings(REDACTED)" }
+// String hides what is secret, as the other two do.
+func (Settings) String() string { return "oauth.Settings(REDACTED)" }
+
+// GoString is String.
+func (Settings) GoString() string { return "oauth.Settings(REDACTED)" }
+
+// LogValue is String.
 func (Settings) LogValue() slog.Value { return slog.StringValue("REDACTED") }
 
 // Scopes is a list of scopes, or a text with spaces between them.

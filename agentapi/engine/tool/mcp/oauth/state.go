@@ -30,8 +30,13 @@ const (
 	memberIssuer = "issuer"
 )
 
-func (State) String() string       { return "oauth.State(REDACTED)" }
-func (State) GoString() string     { return "oauth.State(REDACTED)" }
+// String hides what is secret, as the other two do.
+func (State) String() string { return "oauth.State(REDACTED)" }
+
+// GoString is String.
+func (State) GoString() string { return "oauth.State(REDACTED)" }
+
+// LogValue is String.
 func (State) LogValue() slog.Value { return slog.StringValue("REDACTED") }
 
 // IsZero reports whether there is no login.
