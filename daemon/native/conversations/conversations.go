@@ -44,8 +44,8 @@ type Worktree struct {
 // AgentProfiles finds what agent profiles stand for.
 type AgentProfiles interface {
 	// AgentProfile is the profile with an id, a UUID with dashes. An unknown one is
-	// agentapi.ErrProfileNotFound.
-	AgentProfile(ctx context.Context, id string) (AgentProfile, error)
+	// agentapi.ErrProfileNotFound. llm names an LLM profile in place of its own; "" is none.
+	AgentProfile(ctx context.Context, id, llm string) (AgentProfile, error)
 }
 
 // AgentProfile is what a conversation of an agent profile begins with.

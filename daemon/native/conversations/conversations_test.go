@@ -3,6 +3,7 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,14 +33,17 @@ const (
 	lostID    = "55555555-5555-4555-8555-555555555555"
 )
 
-func (profiles) AgentProfile(_ context.Context, id string) (conversations.AgentProfile, error) {
+func (profiles) AgentProfile(_ context.Context, id, llm string) (conversations.AgentProfile, error) {
 	if id == lostID {
 		return conversations.AgentProfile{ID: id, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "unknown"}, nil
 	}
 	if id != profileID {
 		return conversations.AgentProfile{}, agentapi.ErrProfileNotFound
 	}
-	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast", Secrets: &[]string{"TOKEN"}, Ignored: []string{"public_skills"}}, nil
+	if llm == "" {
+		llm = "fast"
+	}
+	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: llm, Secrets: &[]string{"TOKEN"}, Ignored: []string{"public_skills"}}, nil
 }
 
 // api is the routes over an engine in memory.
@@ -207,6 +211,30 @@ func TestTheStartByAnAgentProfile(t *testing.T) {
 	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"33333333-3333-4333-8333-333333333333",`+workMember+`}`)
 	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '33333333-3333-4333-8333-333333333333' not found") {
 		t.Errorf("%d %s", code, got)
+	}
+}
+
+func TestAStartNamesAnLLMProfileForAnAgentProfile(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	var info struct {
+		ID       string
+		Launched struct {
+			LLM string `json:"llm_profile_ref"`
+		} `json:"launched_agent_profile"`
+	}
+	const named = `"agent_launch_additions":{"llm_profile_ref":%q},` + workMember + `}`
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", fmt.Sprintf(`{"agent_profile_id":"`+profileID+`",`+named, "other"), &info)
+	if c, err := a.engine.Get(info.ID); err != nil || c.Started.Profile != "other" || info.Launched.LLM != "other" {
+		t.Errorf("started as %+v, %v; launched by %+v", c.Started, err, info.Launched)
+	}
+	for body, want := range map[string]string{
+		fmt.Sprintf(`{"agent":{"llm":{"model":"m"}},`+named, "other"): "`agent_launch_additions.llm_profile_ref` requires `agent_profile_id`",
+		fmt.Sprintf(`{"agent_profile_id":"`+profileID+`",`+named, ""): "at least 1 character",
+	} {
+		if code, got := a.ask(http.MethodPost, "/api/conversations", body); code != http.StatusUnprocessableEntity || !strings.Contains(got, want) {
+			t.Errorf("%s: %d %s", body, code, got)
+		}
 	}
 }
 

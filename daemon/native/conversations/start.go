@@ -25,6 +25,7 @@ type request struct {
 	control.Start
 
 	agentProfile string // its id; "" if none
+	llm          string // an LLM profile in place of the agent profile's; "" if none
 	encrypted    bool   // secrets may be
 	worktree     bool
 	isNew        bool             // its directory was made for it, with a repository
@@ -179,7 +180,7 @@ func (s *server) launch(ctx context.Context, req *request) error {
 	if s.Profiles == nil {
 		return unknown
 	}
-	p, err := s.Profiles.AgentProfile(ctx, req.agentProfile)
+	p, err := s.Profiles.AgentProfile(ctx, req.agentProfile, req.llm)
 	if err != nil {
 		if errors.Is(err, agentapi.ErrProfileNotFound) && agentapi.PublicMessage(err, "") == "" {
 			return unknown
@@ -195,6 +196,9 @@ func (s *server) launch(ctx context.Context, req *request) error {
 		return err
 	}
 	from := map[string]any{"agent_profile_id": p.ID, "revision": p.Revision, "secret_refs": p.Secrets, "llm_profile_ref": nil}
+	if req.llm != "" {
+		from["llm_profile_ref"] = req.llm
+	}
 	if len(p.Ignored) > 0 {
 		from[ignoredMember] = p.Ignored
 		s.Logger.WarnContext(ctx, "the embedded agent ignores members of the agent profile", "agent_profile", p.ID, "members", p.Ignored)
@@ -268,15 +272,10 @@ func readRequest(o *wire.Object) (request, error) {
 		m := message.Read(in)
 		req.first = &m
 	}
-	if in := o.Object("agent_launch_additions"); in != nil {
-		in.Only("system_message_suffix_append")
-		if suffix := in.Text("system_message_suffix_append", 0, maxSuffix); suffix != nil {
-			req.Suffix = *suffix
-		}
-	}
+	readAdditions(o, &req)
 	clientTools(o)
 	readRest(o)
-	if err := noAgent(o); err != nil {
+	if err := noAgent(o, &req); err != nil {
 		return req, err
 	}
 	if err := localOnly(o); err != nil {
@@ -284,6 +283,21 @@ func readRequest(o *wire.Object) (request, error) {
 	}
 	req.Request = kept(o)
 	return req, uniqueTools(o)
+}
+
+// readAdditions reads what a launch has besides its agent or its agent profile.
+func readAdditions(o *wire.Object, req *request) {
+	in := o.Object("agent_launch_additions")
+	if in == nil {
+		return
+	}
+	in.Only("system_message_suffix_append", "llm_profile_ref")
+	if suffix := in.Text("system_message_suffix_append", 0, maxSuffix); suffix != nil {
+		req.Suffix = *suffix
+	}
+	if llm := in.Text("llm_profile_ref", 1, -1); llm != nil {
+		req.llm = *llm
+	}
 }
 
 // maxSuffix is the highest number of characters that are added to a system message.

@@ -72,10 +72,14 @@ func bothAgents(o *wire.Object) error {
 	return o.Err()
 }
 
-// noAgent refuses a request in which all is well but that nobody would answer.
-func noAgent(o *wire.Object) error {
+// noAgent refuses a request in which all is well but that nobody would answer, or that
+// names an LLM profile for no agent profile.
+func noAgent(o *wire.Object, req *request) error {
 	if o.Err() == nil && !o.Has("agent") && !o.Has("agent_settings") && !o.Has("agent_profile_id") {
 		o.Value("", "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided")
+	}
+	if o.Err() == nil && req.llm != "" && req.agentProfile == "" {
+		o.Value("", "`agent_launch_additions.llm_profile_ref` requires `agent_profile_id`")
 	}
 	return o.Err()
 }

@@ -264,7 +264,7 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 		t.Error(launch.LLM, err)
 	}
 	for _, tt := range missing {
-		_, err := s.ResolveAll(t.Context(), id(tt.members))
+		_, err := s.ResolveAll(t.Context(), id(tt.members), "")
 		failure, ok := errors.AsType[*openhands.Error](err)
 		if !ok || failure.Kind != openhands.Invalid {
 			t.Errorf("%v: %v", tt.members, err)
@@ -280,6 +280,17 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 	}
 	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"})); err != nil {
 		t.Errorf("without regard to its meta-profile: %v", err)
+	}
+	own := id(map[string]any{"llm_profile_ref": "gone", "enable_classify_and_switch_llm_tool": false})
+	if launch, err := s.ResolveAll(t.Context(), own, "a"); err != nil || launch.LLM != "a" {
+		t.Errorf("another LLM profile: %q, %v", launch.LLM, err)
+	}
+	if _, err := s.ResolveAll(t.Context(), own, "none"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "none") {
+		t.Errorf("another LLM profile that is not there: %v", err)
+	}
+	acp := id(map[string]any{"agent_kind": "acp", "acp_server": "claude-code"})
+	if _, err := s.ResolveAll(t.Context(), acp, "a"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "only to an OpenHands Agent Profile") {
+		t.Errorf("an LLM profile for an ACP agent: %v", err)
 	}
 	if _, err := s.Resolve(t.Context(), "00000000-0000-4000-8000-000000000000"); kindOf(err) != openhands.NotFound {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,16 +20,18 @@ import (
 // is not there is NotFound, and one that refers to something that is not there is Invalid.
 // What its meta-profile refers to does not count: the embedded agent has no use for it.
 func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) {
-	return s.resolve(id, func(shape.Tree) (*string, []string, error) { return nil, []string{}, nil })
+	return s.resolve(id, "", func(shape.Tree) (*string, []string, error) { return nil, []string{}, nil })
 }
 
 // ResolveAll is Resolve for those who expect what an agent-server does: there a
 // meta-profile that is not there, or one of whose LLM profiles is not there, is Invalid.
-func (s *Store) ResolveAll(_ context.Context, id string) (openhands.Launch, error) {
-	return s.resolve(id, s.danglingMeta)
+// llm names an LLM profile in place of the recipe's; "" is none. An ACP agent has no LLM
+// profile, so naming one for it is Invalid.
+func (s *Store) ResolveAll(_ context.Context, id, llm string) (openhands.Launch, error) {
+	return s.resolve(id, llm, s.danglingMeta)
 }
 
-func (s *Store) resolve(id string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
+func (s *Store) resolve(id, llmName string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
 	name, err := s.agentName(id)
 	if err != nil {
 		return openhands.Launch{}, err
@@ -44,8 +47,12 @@ func (s *Store) resolve(id string, danglingMeta func(shape.Tree) (*string, []str
 	}
 	gone := unresolved{servers: dangling, metaLLMs: []string{}}
 	var llm shape.Tree
-	if recipe.Text("agent_kind") != "acp" {
-		launch.LLM = recipe.Text("llm_profile_ref")
+	isACP := recipe.Text("agent_kind") == "acp"
+	if isACP && llmName != "" {
+		return openhands.Launch{}, badLaunch(errors.New("agent_launch_additions.llm_profile_ref applies only to an OpenHands Agent Profile"))
+	}
+	if !isACP {
+		launch.LLM = cmp.Or(llmName, recipe.Text("llm_profile_ref"))
 		switch llm, err = s.recipeLLM(launch.LLM); {
 		case isNotFound(err):
 			gone.llm = &launch.LLM
@@ -61,13 +68,18 @@ func (s *Store) resolve(id string, danglingMeta func(shape.Tree) (*string, []str
 	}
 	agent, err := s.assemble(recipe, llm, servers)
 	if err != nil {
-		return openhands.Launch{}, &openhands.Error{
-			Kind: openhands.Invalid, Msg: err.Error(), Detail: map[string]any{"code": "invalid_agent_launch", "message": err.Error()}, Err: err,
-		}
+		return openhands.Launch{}, badLaunch(err)
 	}
 	unfold(agent, recipe)
 	launch.Settings, err = encode(agent, shape.Plain)
 	return launch, err
+}
+
+// badLaunch is an agent that cannot be made of its recipe.
+func badLaunch(err error) error {
+	return &openhands.Error{
+		Kind: openhands.Invalid, Msg: err.Error(), Detail: map[string]any{"code": "invalid_agent_launch", "message": err.Error()}, Err: err,
+	}
 }
 
 // unfold says the tools of an agent by switches, as the engine reads them. Those of a recipe

@@ -44,8 +44,8 @@ const lockPatience = 10 * time.Second
 type launches struct{ *files.Store }
 
 // AgentProfile implements [conversations.AgentProfiles].
-func (l launches) AgentProfile(ctx context.Context, id string) (conversations.AgentProfile, error) {
-	launch, err := l.ResolveAll(ctx, id)
+func (l launches) AgentProfile(ctx context.Context, id, llm string) (conversations.AgentProfile, error) {
+	launch, err := l.ResolveAll(ctx, id, llm)
 	return conversations.AgentProfile{
 		ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets, Ignored: launch.Ignored,
 	}, err
