@@ -19,7 +19,7 @@ func TestAConversation(t *testing.T) {
 		w.keyed(t, storedKey)
 	})
 	w.step(t, "what the model is told", func() {
-		last := w.llm.Requests()[len(w.llm.Requests())-1]
+		last := w.asked()
 		if body := string(last.Body); strings.Contains(body, `\u003e`) || !strings.Contains(body, `echo one > one.txt\"}"`) {
 			t.Errorf("the history has no call as the model has written it:\n%.3000s", body)
 		}

@@ -90,7 +90,7 @@ func TestCustomize(t *testing.T) {
 		if !strings.Contains(events, `"activated_skills":["flarglebargle"]`) {
 			t.Errorf("the message has activated no skill:\n%.3000s", events)
 		}
-		last := w.llm.Requests()[len(w.llm.Requests())-1]
+		last := w.asked()
 		if !strings.Contains(last.UserText(), "<EXTRA_INFO>") {
 			t.Errorf("the model was told %q", last.UserText())
 		}
@@ -99,7 +99,7 @@ func TestCustomize(t *testing.T) {
 		w.open("/")
 		w.say("hummmm [[tool ping {}]] then [[say It has answered.]]")
 		w.answered("It has answered.")
-		last := w.llm.Requests()[len(w.llm.Requests())-1]
+		last := w.asked()
 		if !strings.Contains(last.UserText(), "HUM-MARK") || !strings.Contains(last.Last().Text, "pong") {
 			t.Errorf("the model was told %q, and of the call %q", last.UserText(), last.Last().Text)
 		}

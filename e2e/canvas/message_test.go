@@ -50,7 +50,7 @@ func TestMessages(t *testing.T) {
 		w.attach("up.txt", "text/plain", base64.StdEncoding.EncodeToString([]byte("UPLOADED")))
 		w.say(`with a file [[tool terminal {"command":"cat $(find . -name up.txt)"}]] then [[say I have read it.]]`)
 		w.answered("I have read it.")
-		if last := w.llm.Requests()[len(w.llm.Requests())-1]; !strings.Contains(last.Last().Text, "UPLOADED") {
+		if last := w.asked(); !strings.Contains(last.Last().Text, "UPLOADED") {
 			t.Errorf("the agent has read %q", last.Last().Text)
 		}
 	})

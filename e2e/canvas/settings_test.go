@@ -92,7 +92,7 @@ func (w *world) llmProfiles(t *testing.T) {
 		w.shows(named("chat-input-llm-profile", "added"))
 		w.say("hello [[say I am the other one.]]")
 		w.answered("I am the other one.")
-		last := w.llm.Requests()[len(w.llm.Requests())-1]
+		last := w.asked()
 		if last.Model != "other" || last.Header.Get("Authorization") != "Bearer sk-llm-of-the-page" {
 			t.Errorf("the LLM was asked for %q with %q", last.Model, last.Header.Get("Authorization"))
 		}

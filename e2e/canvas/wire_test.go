@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // get is what ohgw answers beside the page.
@@ -61,6 +64,16 @@ func (w *world) read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// asked is the last request of an agent to the LLM. That for a title can come later.
+func (w *world) asked() *llmtest.Request {
+	for _, r := range slices.Backward(w.llm.Requests()) {
+		if len(r.Tools) > 0 {
+			return r
+		}
+	}
+	return &llmtest.Request{}
 }
 
 // keyed says whether every request to the LLM had this key.
