@@ -109,7 +109,7 @@ func (h *Handler) clientInfo(client *oauth2.Config, server *oauthex.AuthServerMe
 		"grant_types":   []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
 	}
 	if len(client.Scopes) > 0 {
-		info["scope"] = strings.Join(client.Scopes, " ")
+		info["scope"] = strings.Join(slices.Sorted(slices.Values(client.Scopes)), " ") // the SDK has them in any order
 	}
 	method := h.cfg.Settings.AuthMethod
 	switch {
