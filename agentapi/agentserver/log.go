@@ -85,14 +85,21 @@ func (c *conversation) after(ctx context.Context, anchors []string, use func(eve
 		if anchor != "" {
 			page.Items = page.Items[1:]
 		}
-		return c.rest(ctx, page, use)
+		return c.rest(ctx, page, anchor, use)
 	}
 	return errNoAnchor
 }
 
-func (c *conversation) rest(ctx context.Context, page eventPage, use func(event.Event) error) error {
+// rest reads the events of a page and those of the pages behind it; before is the event in
+// front of them, "" for none. Older servers, such as 1.34, write no parents into a log without
+// branches: there the parent of an event is the one before it.
+func (c *conversation) rest(ctx context.Context, page eventPage, before string, use func(event.Event) error) error {
 	for {
 		for _, e := range page.Items {
+			if e.ParentID == "" && c.version >= sinceLeaf {
+				e.ParentID = before
+			}
+			before = e.ID
 			if err := use(e); err != nil {
 				return err
 			}
