@@ -3,7 +3,7 @@
 //
 // testdata/script.txt has 510 requests and 22 sockets, which both are asked. Every
 // difference stands in testdata/differences.tsv with its reason; a row that explains
-// nothing fails the test. It is run by hand, because it takes minutes:
+// nothing fails the test. `make check-all` runs it, because it takes minutes. By hand:
 //
 //	OHGW_TEST_AGENT_SERVER=$PWD/scripts/agent-server go test -tags e2e ./e2e/differential
 //
