@@ -84,10 +84,6 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 		}
 		c.end()
 	}
-	transport, words, err := c.transport()
-	if err != nil {
-		return nil, err
-	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ohgw", Version: c.cfg.Version}, &sdk.ClientOptions{
 		// No roots, sampling or questions: the server gets nothing but calls.
 		Capabilities: &sdk.ClientCapabilities{},
@@ -98,10 +94,9 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 			}
 		},
 	})
-	session, err := client.Connect(ctx, transport, nil)
+	session, err := c.begin(ctx, client)
 	if err != nil {
-		c.killProcess()
-		return nil, c.explain(err, words)
+		return nil, err
 	}
 	c.session, c.lost = session, make(chan struct{})
 	lost := c.lost

@@ -28,6 +28,8 @@ type raw struct {
 	Times          int
 	// First and After are printed around them, once.
 	First, After string
+	// Silent says that it answers nothing to a request that it does not know.
+	Silent bool
 }
 
 const asRaw = "MCP_TEST_RAW"
@@ -100,7 +102,7 @@ func (r raw) answer(data []byte) (method, answer string) {
 		}
 	}
 	switch {
-	case request.ID == nil:
+	case request.ID == nil, result == "" && r.Silent:
 		return request.Method, ""
 	case result == "":
 		return request.Method, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, request.ID)

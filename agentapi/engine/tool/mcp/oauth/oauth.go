@@ -3,8 +3,8 @@
 // golang.org/x/oauth2; the form of what is stored is OpenHands'.
 //
 // Invariants: a browser is asked for only where there is a [Browser]; a refresh token
-// goes to no other authorization server than the one that gave it, where that is known; no error has a token, a code or the
-// text of a server in it.
+// goes to no other authorization server than the one that gave it, where that is known;
+// no error has a token, a code or the text of a server in it.
 package oauth
 
 import (
