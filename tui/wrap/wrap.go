@@ -73,8 +73,8 @@ func Text(s string, width int) []string {
 }
 
 // Lines breaks spans into lines of at most width cells, at spaces and line
-// feeds, beside wide characters, and within a word that is too long for a
-// line. There is at least one line. A width below 2 counts as 2.
+// feeds, beside wide characters, behind hyphens except those of options, and
+// within a word that is too long for a line. There is at least one line. A width below 2 counts as 2.
 func Lines(spans []Span, width int) []string {
 	b := breaker{width: max(width, 2), keep: false}
 	return b.all(spans)
@@ -143,9 +143,19 @@ func (b *breaker) add(c cell) {
 	}
 	b.line = append(b.line, c)
 	b.used += c.width
-	if space || c.width == 2 || c.text == "-" && len(b.line) > 1 {
+	if space || c.width == 2 || c.text == "-" && len(b.line) > 1 && !b.inOption() {
 		b.brk = len(b.line)
 	}
+}
+
+// inOption reports whether the word at the end of the line is an option of a command,
+// which people copy.
+func (b *breaker) inOption() bool {
+	word := len(b.line)
+	for word > 0 && b.line[word-1].text != " " {
+		word--
+	}
+	return word < len(b.line) && b.line[word].text == "-"
 }
 
 // split ends the line at its last break, or where it is full.

@@ -27,6 +27,7 @@ func TestLinesBreakWherePeopleWould(t *testing.T) {
 		{"line feeds", "a\n\nb", 5, []string{"a", "", "b"}},
 		{"hyphen", "well-known", 7, []string{"well-", "known"}},
 		{"option", "-v", 7, []string{"-v"}},
+		{"options", "add --key-from env:A-B -x", 12, []string{"add", "--key-from", "env:A-B -x"}},
 		{"wide", "日本語です", 5, []string{"日本", "語で", "す"}},
 		{"emoji", "👩‍💻👩‍💻", 4, []string{"👩‍💻", "👩‍💻"}},
 		{"wide behind a short word", " a日", 2, []string{"", "a", "日"}},
