@@ -80,7 +80,7 @@ func TestOpenHandsTypeScriptClient(t *testing.T) {
 	t.Run("the embedded agent", func(t *testing.T) {
 		t.Parallel()
 		llm := llmtest.New(t)
-		inTypeScript(t, node, agentservertest.Embedded, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
+		inTypeScript(t, node, agentservertest.Newest, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
 	})
 	t.Run("an agent-server", func(t *testing.T) {
 		t.Parallel()

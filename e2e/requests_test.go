@@ -49,7 +49,7 @@ func TestRequestsOfATurn(t *testing.T) {
 		look    = "GET /api/conversations/ID"         // is it there, and where does it stand
 		profile = "GET /api/profiles/scripted"        // the LLM as it is now; beside it the settings: tools, MCP servers, confirmation
 		create  = "POST /api/conversations"           // with all of that
-		events  = "GET /sockets/events/ID"            // before the message, so that no event is missed
+		events  = "GET /sockets/session/ID"           // before the message, so that no event is missed
 		message = "POST /api/conversations/ID/events" // which starts the run
 	)
 	named := []string{"X-OpenHands-ServerConversation-ID", id}

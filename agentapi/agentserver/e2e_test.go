@@ -31,7 +31,7 @@ func TestContractWithTheRealServers(t *testing.T) {
 	t.Parallel()
 	for _, real := range []struct{ name, version string }{
 		{"newest", agentservertest.Newest},
-		{"embedded", agentservertest.Embedded},
+		{"earlier", agentservertest.Earlier},
 	} {
 		t.Run(real.name, func(t *testing.T) {
 			t.Parallel() // the tests wait for their servers

@@ -108,7 +108,7 @@ func sessionSetup(t *testing.T, version string) (*agentserver.Backend, *cable, *
 // turns with a tool and a text.
 func TestNoCutLosesOrDoublesAnythingOfARealServer(t *testing.T) {
 	t.Parallel()
-	versions := []string{agentservertest.Newest, agentservertest.Embedded}
+	versions := []string{agentservertest.Newest, agentservertest.Earlier}
 	if another := os.Getenv("OHGW_TEST_AGENT_SERVER_VERSION"); another != "" {
 		versions = []string{another}
 	}

@@ -46,13 +46,13 @@ type Server struct {
 	scratch []string // directories outside of Dir
 }
 
-// The versions that tests run: the newest, the one whose agent the embedded one is,
-// and those that OpenHands Cloud and OpenHands' CLI pin.
+// The versions that tests run: the newest, whose agent the embedded one is, one without the
+// session socket, and those that OpenHands Cloud and OpenHands' CLI pin.
 const (
-	Newest   = "1.58.2"
-	Embedded = "1.43.1"
-	Cloud    = "1.34.0"
-	CLI      = "1.21.0"
+	Newest  = "1.58.2"
+	Earlier = "1.43.1"
+	Cloud   = "1.34.0"
+	CLI     = "1.21.0"
 )
 
 // Wanted is the version that OHGW_TEST_AGENT_SERVER_VERSION names, or the newest.
