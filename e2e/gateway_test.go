@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,11 +149,27 @@ func (g *gateway) post(t testing.TB, body string, header ...string) *http.Respon
 		append([]string{"Authorization", "Bearer " + gatewayKey, "Content-Type", "application/json"}, header...)...)
 }
 
+// line is the connection of a request, which its context has under lineKey.
+type line struct{ conn net.Conn }
+
+type lineKey struct{}
+
+// hangUp ends the connection of an answer. It is over when hangUp returns, and not as
+// with Close of the body some time later, behind the next request.
+func hangUp(res *http.Response) {
+	_ = res.Request.Context().Value(lineKey{}).(*line).conn.Close()
+	_ = res.Body.Close()
+}
+
 // send makes a request; header is names and values in turn, a later one
 // replaces an earlier one, and an empty value removes it.
 func send(t testing.TB, method, url, body string, header ...string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	own := &line{}
+	ctx := httptrace.WithClientTrace(context.WithValue(t.Context(), lineKey{}, own), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { own.conn = got.Conn },
+	})
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,7 +183,7 @@ func TestCodexRepeatsATurn(t *testing.T) {
 			if _, err := res.Body.Read(make([]byte, 64)); err != nil {
 				t.Fatal(err)
 			}
-			res.Body.Close()
+			hangUp(res)
 		}
 		last := turn(text)
 		feed <- "Here it is."

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Places says where plugins and skills are.
@@ -68,11 +69,8 @@ func (p Places) Has(dir string) bool {
 	if resolved(dir) != dir || !isDir(dir) {
 		return false
 	}
-	if p.Base != "" {
-		rel, err := filepath.Rel(resolved(plugin.CacheIn(p.Base)), dir)
-		if err == nil && rel != "." && filepath.IsLocal(rel) {
-			return true
-		}
+	if checkouts := resolved(plugin.CacheIn(p.Base)); p.Base != "" && dir != checkouts && subpath.Within(checkouts, dir) {
+		return true
 	}
 	return slices.ContainsFunc(append(p.own(), below(Plugins(p).Dir, false)...), func(own string) bool { return resolved(own) == dir })
 }
