@@ -20,7 +20,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
-const conversations = "/v1/conversations"
+const conversationsPath = "/v1/conversations"
 
 // echoing answers with the last line of each message.
 func echoing(t testing.TB, change ...func(*daemon.Config)) *gateway {
@@ -63,9 +63,9 @@ func (g *gateway) post(path, body string, header ...string) map[string]any {
 // create makes a conversation and returns its path.
 func (g *gateway) create(body string) string {
 	g.t.Helper()
-	made := g.post(conversations, body)
+	made := g.post(conversationsPath, body)
 	equal(g.t, "the object", made["object"], any("conversation"))
-	return conversations + "/" + made["id"].(string)
+	return conversationsPath + "/" + made["id"].(string)
 }
 
 // add adds items and returns their ids.
@@ -87,7 +87,7 @@ func message(role, text string) string { return fmt.Sprintf(`{"role":%q,"content
 // lists checks what is listed, oldest first; reasoning is left out.
 func (g *gateway) lists(path string, want ...string) {
 	g.t.Helper()
-	got := g.items(strings.TrimPrefix(path, conversations+"/"), "order=asc&limit=100").said()
+	got := g.items(strings.TrimPrefix(path, conversationsPath+"/"), "order=asc&limit=100").said()
 	got = slices.DeleteFunc(got, func(line string) bool { return strings.HasPrefix(line, "thought: ") })
 	if !slices.Equal(got, want) {
 		g.t.Errorf("listed %q, want %q", got, want)
@@ -97,7 +97,7 @@ func (g *gateway) lists(path string, want ...string) {
 // run asks in a conversation, and returns what the agent was sent.
 func (g *gateway) run(path, prompt string) (sent string) {
 	g.t.Helper()
-	id := strings.TrimPrefix(path, conversations+"/")
+	id := strings.TrimPrefix(path, conversationsPath+"/")
 	m := responded(g.t, g.respond(input(prompt, `"conversation":"`+id+`"`)))
 	equal(g.t, "the conversation", m.Conversation.ID, id)
 	prompts := g.backend.Prompts()
@@ -108,16 +108,16 @@ func TestACreatedConversationWaitsForItsFirstRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	g := echoing(t, stateIn(dir))
-	made := g.post(conversations, `{"metadata":{"topic":"tea"},"items":[`+message("user", "I like tea.")+`]}`)
+	made := g.post(conversationsPath, `{"metadata":{"topic":"tea"},"items":[`+message("user", "I like tea.")+`]}`)
 	id := made["id"].(string)
-	path := conversations + "/" + id
+	path := conversationsPath + "/" + id
 	if len(made) != 5 || made["object"] != "conversation" || made["created_at"].(float64) < 1 || fmt.Sprint(made["metadata"]) != "map[topic:tea]" {
 		t.Errorf("made %v", made)
 	}
 	equal(t, "conversations of agents", len(g.backend.Opened()), 0)
 	g = g.again(dir) // it survives the process
 	for _, name := range []string{id, strings.TrimPrefix(id, "conv_")} {
-		res := g.do(http.MethodGet, conversations+"/"+name, "")
+		res := g.do(http.MethodGet, conversationsPath+"/"+name, "")
 		var got map[string]any
 		if err := json.Unmarshal([]byte(res.body), &got); err != nil || fmt.Sprint(got) != fmt.Sprint(made) {
 			t.Errorf("%s: %s", name, res.body)
@@ -178,7 +178,7 @@ func TestWhatWasNotSentIsToldLater(t *testing.T) {
 		g := echoing(t)
 		path := g.create(`{"items":[` + message("user", "I like tea.") + `,` + message("user", "one") + `]}`)
 		down := &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "down"}
-		body := input("one", `"conversation":"`+strings.TrimPrefix(path, conversations+"/")+`"`)
+		body := input("one", `"conversation":"`+strings.TrimPrefix(path, conversationsPath+"/")+`"`)
 		g.backend.FailSend(down)
 		equal(t, "the status", g.respond(body).status, http.StatusServiceUnavailable)
 		g.backend.FailSend(nil)
@@ -195,7 +195,7 @@ func TestWhatIsAddedAgainIsNotDoubled(t *testing.T) {
 	t.Parallel()
 	g := echoing(t)
 	path := g.create(`{}`)
-	id := strings.TrimPrefix(path, conversations+"/")
+	id := strings.TrimPrefix(path, conversationsPath+"/")
 	want := []string{}
 	for _, prompt := range []string{"one", "two", "one"} { // also what was said before
 		m := responded(t, g.respond(input(prompt, `"conversation":"`+id+`"`)))
@@ -307,7 +307,7 @@ func TestAnAgentsItemsAreHidden(t *testing.T) {
 	path := g.create(`{}`)
 	g.run(path, "one")
 	g.run(path, "two")
-	last := g.items(strings.TrimPrefix(path, conversations+"/"), "limit=1").Data[0]["id"].(string)
+	last := g.items(strings.TrimPrefix(path, conversationsPath+"/"), "limit=1").Data[0]["id"].(string)
 	res := g.do(http.MethodDelete, path+"/items/"+last, "")
 	contains(t, "the answer", res.body, `"object":"conversation"`)
 	g = g.again(dir)
@@ -325,7 +325,7 @@ func TestPagesWithItemsOfClientsGiveEachOnce(t *testing.T) {
 	g := echoing(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	path := g.create(`{"items":[` + message("user", "a") + `,` + message("user", "b") + `]}`)
-	id := strings.TrimPrefix(path, conversations+"/")
+	id := strings.TrimPrefix(path, conversationsPath+"/")
 	for n := range 4 {
 		g.run(path, fmt.Sprint("prompt ", n))
 		for i := range random.IntN(4) {
@@ -364,8 +364,8 @@ func TestAddedItemsAreTheirOwners(t *testing.T) {
 	unusedOne := g.create(`{"items":[` + message("user", "I like tea.") + `]}`)
 	used := g.create(`{"items":[` + message("user", "I like tea.") + `]}`)
 	g.run(used, "one")
-	name := g.items(strings.TrimPrefix(used, conversations+"/"), "order=asc").Data[0]["id"].(string)
-	unknown := conversations + "/conv_0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e"
+	name := g.items(strings.TrimPrefix(used, conversationsPath+"/"), "order=asc").Data[0]["id"].(string)
+	unknown := conversationsPath + "/conv_0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e"
 	for bearer := range models() {
 		for _, request := range [][3]string{
 			{http.MethodGet, "", ""},
@@ -383,7 +383,7 @@ func TestAddedItemsAreTheirOwners(t *testing.T) {
 				equal(t, fmt.Sprint(request), res.body, want.body)
 			}
 		}
-		id := strings.TrimPrefix(unusedOne, conversations+"/conv_")
+		id := strings.TrimPrefix(unusedOne, conversationsPath+"/conv_")
 		refused(t, g.as(bearer, models()[bearer], "one", id))
 	}
 	g.lists(unusedOne, "user: I like tea.")
@@ -428,7 +428,7 @@ func TestWhatCannotBeAdded(t *testing.T) {
 		`[]`:                                                                     {"invalid_type", ""},
 		`{`:                                                                      {"invalid_json", ""},
 	} {
-		envelope(t, g.do(http.MethodPost, conversations, body), http.StatusBadRequest, want[0], want[1])
+		envelope(t, g.do(http.MethodPost, conversationsPath, body), http.StatusBadRequest, want[0], want[1])
 		at := path + "/items"
 		if strings.Contains(body, "metadata") {
 			at = path
@@ -440,8 +440,8 @@ func TestWhatCannotBeAdded(t *testing.T) {
 	envelope(t, g.do(http.MethodPost, path+"/items", `{"items":[]}`), http.StatusBadRequest, "empty_array", "items")
 	envelope(t, g.do(http.MethodPost, path+"/items?include=all", `{"items":[]}`), http.StatusBadRequest, "invalid_value", "include")
 	envelope(t, g.do(http.MethodGet, path+"/items?after=msg_1", ""), http.StatusBadRequest, "invalid_value", "after")
-	envelope(t, g.do(http.MethodPost, conversations+"/x", `{}`), http.StatusBadRequest, "invalid_conversation_id", "id")
-	envelope(t, g.do(http.MethodGet, conversations, ""), http.StatusMethodNotAllowed, "method_not_allowed", "")
+	envelope(t, g.do(http.MethodPost, conversationsPath+"/x", `{}`), http.StatusBadRequest, "invalid_conversation_id", "id")
+	envelope(t, g.do(http.MethodGet, conversationsPath, ""), http.StatusMethodNotAllowed, "method_not_allowed", "")
 	g.lists(path)
 }
 
@@ -456,7 +456,7 @@ func TestADeletedConversationLeavesNothing(t *testing.T) {
 			g.run(path, "one")
 		}
 		res := g.do(http.MethodDelete, path, "")
-		equal(t, "the answer", strings.TrimSpace(res.body), `{"id":"`+strings.TrimPrefix(path, conversations+"/")+`","object":"conversation.deleted","deleted":true}`)
+		equal(t, "the answer", strings.TrimSpace(res.body), `{"id":"`+strings.TrimPrefix(path, conversationsPath+"/")+`","object":"conversation.deleted","deleted":true}`)
 		for _, at := range []string{"", "/items"} {
 			envelope(t, g.do(http.MethodGet, path+at, ""), http.StatusNotFound, "conversation_not_found", "id")
 		}
@@ -472,7 +472,7 @@ func TestADeletedConversationLeavesNothing(t *testing.T) {
 func TestAnyConversationTakesItems(t *testing.T) {
 	t.Parallel()
 	g := echoing(t)
-	path := conversations + "/conv_" + conversation
+	path := conversationsPath + "/conv_" + conversation
 	completed(t, g.as(key, "openhands_default", "one", conversation))
 	g.add(path, message("user", "I like tea."))
 	contains(t, "the conversation", fmt.Sprint(g.post(path, `{"metadata":{"a":"b"}}`)), "map[a:b]")
@@ -491,7 +491,7 @@ func TestUnusedConversationsGoAway(t *testing.T) {
 		dir := t.TempDir()
 		g := echoing(t, stateIn(dir), func(c *daemon.Config) { c.ResponsesTTL = 24 * time.Hour })
 		unusedOne, used := g.create(`{}`), g.create(`{}`)
-		completed(t, g.as(key, "openhands_default", "one", strings.TrimPrefix(used, conversations+"/")))
+		completed(t, g.as(key, "openhands_default", "one", strings.TrimPrefix(used, conversationsPath+"/")))
 		// The clock of files is not the one of the bubble.
 		files, err := filepath.Glob(filepath.Join(dir, "client-items", "*", "*"))
 		if err != nil || len(files) != 2 {
@@ -529,7 +529,7 @@ func TestAFileOfItemsThatCannotBeRead(t *testing.T) {
 			for _, res := range []response{
 				g.do(http.MethodGet, path, ""), g.do(http.MethodGet, path+"/items", ""), g.do(http.MethodPost, path, `{"metadata":{}}`),
 				g.do(http.MethodPost, path+"/items", `{"items":[`+message("user", "x")+`]}`),
-				g.as(key, "openhands_default", "one", strings.TrimPrefix(path, conversations+"/")),
+				g.as(key, "openhands_default", "one", strings.TrimPrefix(path, conversationsPath+"/")),
 			} {
 				e := envelope(t, res, http.StatusInternalServerError, "internal_error", "")
 				contains(t, "the message", fmt.Sprint(e["message"]), name)
@@ -548,7 +548,7 @@ func TestAFullConversationOfClients(t *testing.T) {
 	dir := t.TempDir()
 	g := echoing(t, stateIn(dir))
 	path := g.create(`{}`)
-	id := strings.TrimPrefix(path, conversations+"/conv_")
+	id := strings.TrimPrefix(path, conversationsPath+"/conv_")
 	err := clientitems.Open(dir).Change(id, func(*clientitems.Record) (c clientitems.Change, _ error) {
 		for n := range clientitems.MaxItems {
 			c.Add = append(c.Add, clientitems.Item{ID: fmt.Sprint(n), Data: []byte(message("user", "x"))})

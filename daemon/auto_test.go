@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -38,10 +39,10 @@ type router struct {
 }
 
 func (r *router) config(c *daemon.Config) {
-	c.Complete = func(_ context.Context, p daemon.Prompt) (daemon.Completion, error) {
+	c.Complete = func(_ context.Context, p completions.Prompt) (completions.Completion, error) {
 		r.asked.Add(1)
 		text, err := r.answer(p.Messages[len(p.Messages)-1].Text)
-		return daemon.Completion{Text: text}, err
+		return completions.Completion{Text: text}, err
 	}
 }
 
@@ -118,9 +119,9 @@ func TestAutoDoesNotWaitForASlowModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := serve(t, fourAgents(), func(c *daemon.Config) {
-			c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+			c.Complete = func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
 				<-ctx.Done()
-				return daemon.Completion{}, ctx.Err()
+				return completions.Completion{}, ctx.Err()
 			}
 		})
 		began := time.Now()

@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -15,7 +16,7 @@ const headerConfirmation = "X-OpenHands-Confirmation"
 func TestARequestSetsTheConfirmationMode(t *testing.T) {
 	t.Parallel()
 	atLeastRisky := func(c *daemon.Config) { c.Confirm = agentapi.ConfirmRisky }
-	free := mayChoose(daemon.AnyWorkspace)
+	free := mayChoose(gate.AnyWorkspace)
 	pages := func(c *daemon.Config) { c.AllowOrigins = []string{"https://ui.example"} }
 	for name, tt := range map[string]struct {
 		change []func(*daemon.Config)

@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 func failing(kind error) error { return &agentapi.Error{Kind: kind, Msg: "A sentence of the backend."} }
@@ -337,11 +338,11 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 
 type panicking struct{ armed *atomic.Bool }
 
-func (p panicking) Check(string) (daemon.Client, error) {
+func (p panicking) Check(string) (gate.Client, error) {
 	if p.armed.Swap(false) {
 		panic("secret")
 	}
-	return daemon.Client{ID: "x"}, nil
+	return gate.Client{ID: "x"}, nil
 }
 
 // No line of the log has a key or a word of a prompt.

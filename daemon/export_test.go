@@ -1,7 +1,5 @@
 package daemon
 
-import "time"
-
 // Routes are the methods and paths of all routes.
 func (d *Daemon) Routes() (list []string) {
 	for _, route := range d.table() {
@@ -11,9 +9,3 @@ func (d *Daemon) Routes() (list []string) {
 	}
 	return list
 }
-
-// SteadyTick is the distance of the moments at which an answer may hide something.
-const SteadyTick = steadyTick
-
-// UntilTick is the time from a moment to the next one of the grid.
-func UntilTick(elapsed time.Duration) time.Duration { return untilTick(elapsed) }

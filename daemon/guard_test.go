@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // untouched fails if anything of a request reached the backend.
@@ -276,7 +277,7 @@ func TestSimpleRequestsOfPagesAreRefused(t *testing.T) {
 // A daemon that others can reach does not start without keys.
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	t.Parallel()
-	if _, err := daemon.New(daemon.Config{Backend: daemontest.New()}); err == nil {
+	if _, err := daemon.New(daemon.Config{Config: gate.Config{Backend: daemontest.New()}}); err == nil {
 		t.Error("a daemon without tokens was made, and nobody said --no-auth")
 	}
 	for addr, refused := range map[string]bool{"0.0.0.0:1": true, "[::]:1": true, "192.168.1.5:1": true, "127.0.0.1:1": false, "[::1]:1": false} {
@@ -284,7 +285,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := daemon.New(daemon.Config{Backend: daemontest.New(), NoAuth: true})
+		d, err := daemon.New(daemon.Config{Config: gate.Config{Backend: daemontest.New(), NoAuth: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

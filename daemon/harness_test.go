@@ -21,6 +21,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
@@ -43,22 +44,22 @@ const (
 // tokens are the keys of the tests.
 type tokens struct{}
 
-func (tokens) Check(presented string) (daemon.Client, error) {
+func (tokens) Check(presented string) (gate.Client, error) {
 	switch presented {
 	case key:
-		return daemon.Client{ID: "id-test", Name: "test"}, nil
+		return gate.Client{ID: "id-test", Name: "test"}, nil
 	case otherKey:
-		return daemon.Client{ID: "id-other", Name: "other", ChatBy: []string{"user", "prompt_cache_key"}}, nil
+		return gate.Client{ID: "id-other", Name: "other", ChatBy: []string{"user", "prompt_cache_key"}}, nil
 	case limitedKey:
-		return daemon.Client{ID: "id-limited", Name: "limited", Models: []string{"openhands_cheap"}}, nil
+		return gate.Client{ID: "id-limited", Name: "limited", Models: []string{"openhands_cheap"}}, nil
 	case activeKey:
-		return daemon.Client{ID: "id-active", Name: "active", Models: []string{"openhands"}}, nil
+		return gate.Client{ID: "id-active", Name: "active", Models: []string{"openhands"}}, nil
 	case expiredKey:
-		return daemon.Client{}, daemon.ErrExpiredKey
+		return gate.Client{}, gate.ErrExpiredKey
 	case brokenKey:
-		return daemon.Client{}, errors.New("read tokens: permission denied")
+		return gate.Client{}, errors.New("read tokens: permission denied")
 	default:
-		return daemon.Client{}, daemon.ErrUnknownKey
+		return gate.Client{}, gate.ErrUnknownKey
 	}
 }
 
@@ -87,8 +88,11 @@ func serveOn(t testing.TB, ln net.Listener, b *daemontest.Backend, change ...fun
 	t.Helper()
 	g := &gateway{t: t, backend: b, logs: &log{}}
 	cfg := daemon.Config{
-		Backend: b, Why: "the test says so", Version: "9.9.9", Tokens: tokens{},
-		Logger: slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Config: gate.Config{
+			Backend: b, Tokens: tokens{},
+			Logger: slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		},
+		Why: "the test says so", Version: "9.9.9",
 	}
 	for _, f := range change {
 		f(&cfg)

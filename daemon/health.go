@@ -3,24 +3,22 @@ package daemon
 import (
 	"context"
 	"net/http"
-	"time"
-)
 
-// backendTimeout bounds how long the backend is asked how it is.
-const backendTimeout = 2 * time.Second
+	"github.com/ohgw/ohgw/daemon/gate"
+)
 
 // Health is the answer of GET /healthz to a client with a key. Without one it
 // has its Status only.
 type Health struct {
-	Status  string         `json:"status"` // "ok" or "draining"
-	Version string         `json:"version,omitempty"`
-	Backend *BackendHealth `json:"backend,omitempty"`
-	Runs    *RunHealth     `json:"runs,omitempty"`
-	Storage *StorageHealth `json:"storage,omitempty"`
+	Status  string              `json:"status"` // "ok" or "draining"
+	Version string              `json:"version,omitempty"`
+	Backend *BackendHealth      `json:"backend,omitempty"`
+	Runs    *RunHealth          `json:"runs,omitempty"`
+	Storage *gate.StorageHealth `json:"storage,omitempty"`
 
-	Workspace    *WorkspaceHealth    `json:"workspace,omitempty"`
-	Confirmation *ConfirmationHealth `json:"confirmation,omitempty"`
-	Sandbox      *SandboxHealth      `json:"sandbox,omitempty"`
+	Workspace    *gate.WorkspaceHealth    `json:"workspace,omitempty"`
+	Confirmation *gate.ConfirmationHealth `json:"confirmation,omitempty"`
+	Sandbox      *SandboxHealth           `json:"sandbox,omitempty"`
 }
 
 // BackendHealth is what runs the agents.
@@ -44,11 +42,6 @@ type SandboxHealth struct {
 	Open     []string `json:"open"`             // what is open beyond the workspace
 }
 
-// StorageHealth is how the state directory is.
-type StorageHealth struct {
-	Error string `json:"error"` // why nothing can be written there; empty when it can
-}
-
 // RunHealth is what goes on.
 type RunHealth struct {
 	Running int `json:"running"`
@@ -57,59 +50,59 @@ type RunHealth struct {
 
 // Runs counts the runs that go on and those that wait.
 func (d *Daemon) Runs() RunHealth {
-	stats := d.runs.Stats()
+	stats := d.core.Runs.Stats()
 	return RunHealth{Running: stats.Running, Queued: stats.Queued}
 }
 
-func (d *Daemon) root() handler {
-	return func(x *exchange, _ *http.Request) error {
-		return x.writeText("text/plain; charset=utf-8", []byte("ohgw: the API is at /v1\n"))
+func (d *Daemon) root() gate.Handler {
+	return func(x *gate.Exchange, _ *http.Request) error {
+		return x.WriteText("text/plain; charset=utf-8", []byte("ohgw: the API is at /v1\n"))
 	}
 }
 
-func (d *Daemon) health() handler {
-	return func(x *exchange, r *http.Request) error {
+func (d *Daemon) health() gate.Handler {
+	return func(x *gate.Exchange, r *http.Request) error {
 		h := Health{Status: "ok"}
-		if d.draining.Load() {
+		if d.core.Draining.Load() {
 			h.Status = "draining"
 		}
-		client, err := d.identify(r)
+		client, err := d.core.Identify(r)
 		if err != nil { // everybody may know that it is alive
-			return x.encode(h)
+			return x.Encode(h)
 		}
-		x.client = client
-		ctx, cancel := context.WithTimeout(r.Context(), backendTimeout)
+		x.Client = client
+		ctx, cancel := context.WithTimeout(r.Context(), gate.BackendTimeout)
 		defer cancel()
 		s := d.cfg.Backend.Status(ctx)
 		h.Version = d.cfg.Version
 		h.Backend = &BackendHealth{Name: s.Name, Version: s.Version, Address: s.Address, Why: d.cfg.Why, Missing: append([]string{}, s.Missing...)}
 		if s.Err != nil {
-			h.Backend.Error = explain(s.Err).wire.Message
+			h.Backend.Error = gate.Explain(s.Err).Wire.Message
 		}
 		runs := d.Runs()
-		h.Storage, h.Runs = d.state.health(), &runs
-		h.Workspace = d.workspaceHealth(ctx, client)
-		h.Confirmation = d.confirmationHealth(client)
-		box := d.sandboxStatus(ctx)
+		h.Storage, h.Runs = d.core.State.Health(), &runs
+		h.Workspace = d.core.WorkspaceHealth(ctx, client)
+		h.Confirmation = d.core.ConfirmationHealth(client)
+		box := d.core.SandboxStatus(ctx)
 		h.Sandbox = &SandboxHealth{Level: box.Level, Reason: box.Reason, Fix: box.Fix, Landlock: box.Landlock, Open: append([]string{}, box.Open...)}
-		x.Header().Set(headerSandbox, box.Level)
-		return x.encode(h)
+		x.Header().Set(gate.HeaderSandbox, box.Level)
+		return x.Encode(h)
 	}
 }
 
 // ready reports whether a request would find its agent, and room for its records. It says no more than
 // that: it needs no key.
-func (d *Daemon) ready() handler {
-	return func(x *exchange, r *http.Request) error {
-		if d.draining.Load() {
-			return newProblem(codeNotReady, "ohgw is shutting down.", nil)
+func (d *Daemon) ready() gate.Handler {
+	return func(x *gate.Exchange, r *http.Request) error {
+		if d.core.Draining.Load() {
+			return gate.NewProblem(gate.CodeNotReady, "ohgw is shutting down.", nil)
 		}
-		if err := d.state.check(); err != nil {
-			return notStorable(err)
+		if err := d.core.State.Check(); err != nil {
+			return gate.NotStorable(err)
 		}
-		if err := d.models.ready(r.Context()); err != nil {
-			return newProblem(codeServerUnavailable, "The agent-server cannot be reached.", err)
+		if err := d.completions.Ready(r.Context()); err != nil {
+			return gate.NewProblem(gate.CodeServerUnavailable, "The agent-server cannot be reached.", err)
 		}
-		return x.encode(Health{Status: "ok"})
+		return x.Encode(Health{Status: "ok"})
 	}
 }

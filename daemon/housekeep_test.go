@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -26,12 +27,12 @@ const titlePrompt = "### Task:\nGenerate a concise title.\n### Output:\nJSON for
 type plain struct {
 	answer  string
 	err     error
-	prompts []daemon.Prompt
+	prompts []completions.Prompt
 }
 
-func (p *plain) complete(_ context.Context, prompt daemon.Prompt) (daemon.Completion, error) {
+func (p *plain) complete(_ context.Context, prompt completions.Prompt) (completions.Completion, error) {
 	p.prompts = append(p.prompts, prompt)
-	return daemon.Completion{Text: p.answer, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, p.err
+	return completions.Completion{Text: p.answer, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, p.err
 }
 
 func (p *plain) config(c *daemon.Config) { c.Complete = p.complete }
@@ -47,7 +48,7 @@ func TestHousekeepingIsOneCallOfTheModelAndNoAgent(t *testing.T) {
 	equal(t, "c.Usage.Completion", c.Usage.Completion, 3)
 	equal(t, "X-OpenHands-Task", res.header.Get("X-OpenHands-Task"), "title_generation")
 	equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), "")
-	want := []daemon.Prompt{{Profile: "default", MaxTokens: 2048, Messages: []daemon.PromptMessage{{Role: "user", Text: titlePrompt}}}}
+	want := []completions.Prompt{{Profile: "default", MaxTokens: 2048, Messages: []completions.PromptMessage{{Role: "user", Text: titlePrompt}}}}
 	if diff := cmp.Diff(want, llm.prompts); diff != "" {
 		t.Errorf("the model was asked (-want +got):\n%s", diff)
 	}
@@ -100,9 +101,9 @@ func TestASlowModelIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := serve(t, echo(), func(c *daemon.Config) {
-			c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+			c.Complete = func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
 				<-ctx.Done()
-				return daemon.Completion{}, ctx.Err()
+				return completions.Completion{}, ctx.Err()
 			}
 		})
 		began := time.Now()
@@ -157,7 +158,7 @@ func TestTheUtilityModelIsThePlainModel(t *testing.T) {
 	equal(t, "the answer", c.text(), "It depends.")
 	equal(t, "c.Model", c.Model, "openhands_utility")
 	equal(t, "the number of runs", b.Runs(), 0)
-	want := []daemon.PromptMessage{{Role: "system", Text: "Be brief."}, {Role: "user", Text: "one"}, {Role: "assistant", Text: "1"}, {Role: "user", Text: "two"}}
+	want := []completions.PromptMessage{{Role: "system", Text: "Be brief."}, {Role: "user", Text: "one"}, {Role: "assistant", Text: "1"}, {Role: "user", Text: "two"}}
 	if diff := cmp.Diff(want, llm.prompts[0].Messages); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -229,10 +230,10 @@ func TestOnlySoManyTasksAreAskedOfTheModelAtOnce(t *testing.T) {
 		gate := make(chan struct{})
 		var asked atomic.Int32
 		g := serve(t, echo(), func(c *daemon.Config) {
-			c.Complete = func(context.Context, daemon.Prompt) (daemon.Completion, error) {
+			c.Complete = func(context.Context, completions.Prompt) (completions.Completion, error) {
 				asked.Add(1)
 				<-gate
-				return daemon.Completion{Text: "It depends."}, nil
+				return completions.Completion{Text: "It depends."}, nil
 			}
 		})
 		utility := strings.Replace(ask("one"), "openhands_default", "openhands_utility", 1)

@@ -20,6 +20,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/providertest"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // childVariable makes the test binary the gateway that is traced.
@@ -81,8 +83,12 @@ func embedded(dir, model string, pid int, provider http.RoundTripper) (*engine.B
 	}
 	backend := engine.New(cfg)
 	d, err := daemon.New(daemon.Config{
-		Backend: backend, BackendID: "embedded", InProcess: true, Version: "9.9.9", Tokens: tokens{},
-		StateDir: filepath.Join(dir, "state"), WorkspaceRoot: filepath.Join(dir, "workspaces"), AnswerOnly: true, Drain: -1,
+		Config: gate.Config{
+			Backend: backend, InProcess: true, Tokens: tokens{},
+			StateDir: filepath.Join(dir, "state"), WorkspaceRoot: filepath.Join(dir, "workspaces"),
+		},
+		Options:   completions.Options{AnswerOnly: true},
+		BackendID: "embedded", Version: "9.9.9", Drain: -1,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, backend.Close())

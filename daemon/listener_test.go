@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -314,9 +315,9 @@ func TestADrainIsNeverAnError(t *testing.T) {
 				ln := newPipes()
 				g := serveOn(t, ln, script(daemontest.Hang()), func(c *daemon.Config) {
 					c.Drain = time.Second
-					c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+					c.Complete = func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
 						<-ctx.Done()
-						return daemon.Completion{}, ctx.Err()
+						return completions.Completion{}, ctx.Err()
 					}
 				})
 				conn, err := ln.dial(t.Context(), "", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
@@ -438,10 +439,10 @@ func TestHealthTellsAClientWithAKeyEverything(t *testing.T) {
 			Missing: []string{"It has no tools."}, Error: "The agent-server at 127.0.0.1:8000 cannot be reached.",
 		},
 		Runs: &daemon.RunHealth{Running: 1},
-		Workspace: &daemon.WorkspaceHealth{
+		Workspace: &gate.WorkspaceHealth{
 			Choose: []string{}, Reason: "This API key may not choose the directory of a conversation; create one that may with ohgw tokens create NAME --workspace DIR.",
 		},
-		Confirmation: &daemon.ConfirmationHealth{},
+		Confirmation: &gate.ConfirmationHealth{},
 		Sandbox:      &daemon.SandboxHealth{Level: "backend", Open: []string{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/daemon/native/session"
 	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/through"
 )
@@ -25,24 +27,17 @@ type Native interface {
 	Close() error
 }
 
-// cookies is a Native whose clients may see some pages by a cookie.
-type cookies interface {
-	// CookieKey is the key that stands behind the cookie of a request; "" if there is none,
-	// and for what no cookie opens.
-	CookieKey(r *http.Request) string
-}
-
-// open is a Native with pages for browsers that have no key, to which other sites send
-// them.
-type open interface {
-	// Open reports whether a path is one of these.
-	Open(path string) bool
-}
-
-// isOpen reports whether a path is one for browsers that have no key.
-func isOpen(n Native, path string) bool {
-	pages, ok := n.(open)
-	return ok && pages.Open(path)
+// pagesOf are the pages of a Native that browsers may see without a key of their own.
+func pagesOf(n Native) (pages gate.Pages) {
+	if of, ok := n.(interface {
+		CookieKey(r *http.Request) string
+	}); ok {
+		pages.CookieKey, pages.UsesCookie = of.CookieKey, session.UsesCookie
+	}
+	if of, ok := n.(interface{ Open(path string) bool }); ok {
+		pages.Open = of.Open
+	}
+	return pages
 }
 
 // routeNative is the route of all those requests in metrics.
@@ -58,16 +53,17 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 	if d.cfg.Native == nil {
 		return next
 	}
+	pages := pagesOf(d.cfg.Native)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := w.(*exchange)
+		x := w.(*gate.Exchange)
 		p := r.URL.Path
 		switch {
-		case slices.Contains(nativeProbes(), p), isOpen(d.cfg.Native, p):
-			x.seen.route = routeNative
+		case slices.Contains(nativeProbes(), p), pages.Open != nil && pages.Open(p):
+			x.Seen.Route = routeNative
 			d.cfg.Native.ServeHTTP(x, r)
 		case strings.HasPrefix(p, "/api/"), strings.HasPrefix(p, "/sockets/"):
-			x.seen.route = routeNative
-			x.note(slog.String("api", routeNative))
+			x.Seen.Route = routeNative
+			x.Note(slog.String("api", routeNative))
 			d.native(x, r)
 		default:
 			next.ServeHTTP(w, r)
@@ -76,18 +72,18 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 }
 
 // native answers a request that needs a key. Failures have the agent-server's form.
-func (d *Daemon) native(x *exchange, r *http.Request) {
+func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
 	switch {
 	case slices.Contains(strings.Split(r.URL.Path, "/"), ".."):
 		// Who cleans paths, and who does not, is not to decide what is reached.
 		through.WriteError(x, http.StatusBadRequest, "The path must not contain \"..\".")
 		return
-	case d.draining.Load():
+	case d.core.Draining.Load():
 		through.WriteError(x, http.StatusServiceUnavailable, "ohgw is shutting down; try again in a moment.")
 		return
 	}
 	isSocket := strings.HasPrefix(r.URL.Path, "/sockets/")
-	keys := presented(r)
+	keys := gate.PresentedKeys(r)
 	if key := socket.KeyOf(r); isSocket && key != "" {
 		keys = []string{key} // the query wins, as with an agent-server
 	}
@@ -95,7 +91,7 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 		d.socket(x, r, false)
 		return
 	}
-	if pages, ok := d.cfg.Native.(cookies); ok && len(keys) == 0 && !isSocket {
+	if pages := pagesOf(d.cfg.Native); pages.CookieKey != nil && len(keys) == 0 && !isSocket {
 		if key := pages.CookieKey(r); key != "" {
 			keys = []string{key}
 		}
@@ -105,11 +101,11 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 		if isSocket { // as an agent-server answers
 			status = http.StatusForbidden
 		}
-		x.failure = errors.New(text)
+		x.Failure = errors.New(text)
 		through.WriteError(x, status, text)
 		return
 	}
-	x.client = client
+	x.Client = client
 	if isSocket {
 		d.socket(x, r, true)
 		return
@@ -120,50 +116,50 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 }
 
 // socket lets a WebSocket begin. The handler has the connection from then on.
-func (d *Daemon) socket(x *exchange, r *http.Request, admitted bool) {
+func (d *Daemon) socket(x *gate.Exchange, r *http.Request, admitted bool) {
 	d.cfg.Native.Socket(x, r, admitted, func(key string) bool {
 		client, status, _ := d.identifyNative([]string{key})
 		if status == 0 {
-			x.client = client
+			x.Client = client
 		}
 		return status == 0
 	})
-	if !x.started() {
-		x.status = http.StatusSwitchingProtocols
+	if !x.Started() {
+		x.Status = http.StatusSwitchingProtocols
 	}
 }
 
 // identifyNative finds the client of one of the keys, if it may use the API; else the
 // status and the text of the refusal.
-func (d *Daemon) identifyNative(keys []string) (client Client, status int, text string) {
-	client, err := d.identifyKeys(keys)
+func (d *Daemon) identifyNative(keys []string) (client gate.Client, status int, text string) {
+	client, err := d.core.IdentifyKeys(keys)
 	if err == nil && client.Native {
 		return client, 0, ""
 	}
 	if err == nil {
 		return client, http.StatusForbidden, "This API key may not use OpenHands' own API; create one that may: ohgw tokens create NAME --native"
 	}
-	p := explain(err)
-	if p.row.status == http.StatusUnauthorized {
-		return client, p.row.status, "Unauthorized"
+	p := gate.Explain(err)
+	if p.Row.Status == http.StatusUnauthorized {
+		return client, p.Row.Status, "Unauthorized"
 	}
-	d.cfg.Logger.Error("the API key cannot be checked", "err", p.cause)
-	return client, http.StatusInternalServerError, p.wire.Message
+	d.core.Logger.Error("the API key cannot be checked", "err", p.Cause)
+	return client, http.StatusInternalServerError, p.Wire.Message
 }
 
 // arriving is a body of any size that must keep arriving: each piece has the time that
 // a whole body has elsewhere.
 type arriving struct {
 	body io.ReadCloser
-	x    *exchange
+	x    *gate.Exchange
 }
 
 // Read reads a piece.
 func (s *arriving) Read(p []byte) (int, error) {
-	_ = s.x.control.SetReadDeadline(in(s.x.d.cfg.BodyTimeout)) // no connection: a test
+	_ = s.x.Control.SetReadDeadline(gate.Deadline(s.x.Core.BodyTimeout)) // no connection: a test
 	n, err := s.body.Read(p)
 	if err != nil {
-		_ = s.x.control.SetReadDeadline(time.Time{})
+		_ = s.x.Control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // native notes what reaches it of OpenHands' own API.
@@ -40,9 +41,9 @@ const nativeKey = "ohgw-native-key-0123456789"
 // nativeTokens are the keys of the tests, and one for OpenHands' own API.
 type nativeTokens struct{ tokens }
 
-func (n nativeTokens) Check(presented string) (daemon.Client, error) {
+func (n nativeTokens) Check(presented string) (gate.Client, error) {
 	if presented == nativeKey {
-		return daemon.Client{ID: "id-native", Name: "native", Native: true}, nil
+		return gate.Client{ID: "id-native", Name: "native", Native: true}, nil
 	}
 	return n.tokens.Check(presented)
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 const operatorKey = "ohgw-operator-key-0123456789"
@@ -20,19 +22,19 @@ const operatorKey = "ohgw-operator-key-0123456789"
 // withOperator are the tokens of the tests, and one that sees all runs.
 type withOperator struct{ tokens }
 
-func (w withOperator) Check(presented string) (daemon.Client, error) {
+func (w withOperator) Check(presented string) (gate.Client, error) {
 	if presented == operatorKey {
-		return daemon.Client{ID: "id-operator", Name: "default", Operator: true}, nil
+		return gate.Client{ID: "id-operator", Name: "default", Operator: true}, nil
 	}
 	return w.tokens.Check(presented)
 }
 
 // runs lists the runs as a client sees them.
-func (g *gateway) runs(bearer string) []daemon.Run {
+func (g *gateway) runs(bearer string) []conversations.Run {
 	g.t.Helper()
 	res := g.do(http.MethodGet, "/v1/runs", "", "Authorization", "Bearer "+bearer)
 	equal(g.t, "the status", res.status, http.StatusOK)
-	var list daemon.RunList
+	var list conversations.RunList
 	if err := json.Unmarshal([]byte(res.body), &list); err != nil {
 		g.t.Fatal(err)
 	}
@@ -57,17 +59,17 @@ func TestRunsAreListedWhileTheyGoOn(t *testing.T) {
 		first, second := begin(key), begin(otherKey)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		one := daemon.Run{
+		one := conversations.Run{
 			Object: "run", Conversation: first.Header.Get(headerID), Model: "openhands_default", Token: "test",
-			Status: daemon.RunRunning, Running: 5, Cost: 0.25,
+			Status: conversations.RunRunning, Running: 5, Cost: 0.25,
 		}
-		two := daemon.Run{
+		two := conversations.Run{
 			Object: "run", Conversation: second.Header.Get(headerID), Model: "openhands_default", Token: "other",
-			Status: daemon.RunWaiting, Place: 1, Waited: 4,
+			Status: conversations.RunWaiting, Place: 1, Waited: 4,
 		}
-		for bearer, want := range map[string][]daemon.Run{key: {one}, otherKey: {two}, operatorKey: {one, two}, limitedKey: {}} {
+		for bearer, want := range map[string][]conversations.Run{key: {one}, otherKey: {two}, operatorKey: {one, two}, limitedKey: {}} {
 			got := g.runs(bearer)
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(daemon.Run{}, "ID", "Created")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(conversations.Run{}, "ID", "Created")); diff != "" {
 				t.Errorf("of %s: -want +got:\n%s", bearer, diff)
 			}
 			for _, r := range got {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // probe is a request with {id} where an id goes, of a response, an approval or a
@@ -182,7 +183,7 @@ func keepSecrets(t *testing.T) *secrets {
 		c.StateDir, c.OneShotTTL = s.state, time.Hour
 		c.Tokens = rights{
 			thirdKey:    {ID: "id-third", Name: "third"},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{daemon.AnyWorkspace}},
+			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{gate.AnyWorkspace}},
 		}
 	})
 	for _, bearer := range []string{key, thirdKey} {
@@ -315,7 +316,7 @@ func (s *secrets) probe(bearer, method string, p probe) {
 		none = s.others[p.of]
 	}
 	want := s.ask(bearer, method, p, none)
-	if !operator && (want.Status != p.status || want.Took != daemon.SteadyTick) {
+	if !operator && (want.Status != p.status || want.Took != gate.SteadyTick) {
 		s.t.Errorf("%s %s %s: %d after %s: %s", method, p.path, p.body, want.Status, want.Took, want.Body)
 	}
 	if method != http.MethodHead && !operator {
@@ -393,20 +394,6 @@ func TestDamagedResponsesAreToldToTheirOwner(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The moments at which something is not found do not depend on how long it took.
-func TestNotFoundIsAnsweredOnAGrid(t *testing.T) {
-	t.Parallel()
-	tick := daemon.SteadyTick
-	for elapsed, want := range map[time.Duration]time.Duration{
-		0: tick, time.Microsecond: tick - time.Microsecond, tick - 1: 1, tick: tick, tick + time.Millisecond: tick - time.Millisecond,
-		-time.Second: tick, 10*tick + 1: tick - 1,
-	} {
-		if got := daemon.UntilTick(elapsed); got != want {
-			t.Errorf("after %s it waits %s, want %s", elapsed, got, want)
-		}
-	}
 }
 
 // What another token runs or waits for is in no list either.

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -44,15 +45,15 @@ type writer struct {
 	mu      sync.Mutex
 	says    []string
 	err     error
-	prompts []daemon.Prompt
+	prompts []completions.Prompt
 }
 
-func (w *writer) complete(_ context.Context, prompt daemon.Prompt) (daemon.Completion, error) {
+func (w *writer) complete(_ context.Context, prompt completions.Prompt) (completions.Completion, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.prompts = append(w.prompts, prompt)
 	text := w.says[min(len(w.prompts), len(w.says))-1]
-	return daemon.Completion{Text: text, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, w.err
+	return completions.Completion{Text: text, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, w.err
 }
 
 func (w *writer) config(c *daemon.Config) { c.Complete = w.complete }
@@ -124,8 +125,8 @@ func TestFiftyOfFiftyAnswersSatisfyTheSchema(t *testing.T) {
 		return []daemontest.Step{daemontest.Say("I will look."), daemontest.Tool("ls"), daemontest.Finish(model())}
 	}
 	g := serve(t, b, func(c *daemon.Config) {
-		c.Complete = func(context.Context, daemon.Prompt) (daemon.Completion, error) {
-			return daemon.Completion{Text: model()}, nil
+		c.Complete = func(context.Context, completions.Prompt) (completions.Completion, error) {
+			return completions.Completion{Text: model()}, nil
 		}
 	})
 	compiler := jsonschema.NewCompiler()
@@ -340,14 +341,14 @@ func hold() *held {
 }
 
 func (h *held) config(c *daemon.Config) {
-	c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+	c.Complete = func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
 		h.asked <- struct{}{}
 		select {
 		case <-h.gate:
-			return daemon.Completion{Text: paid}, nil
+			return completions.Completion{Text: paid}, nil
 		case <-ctx.Done():
 			h.stopped <- struct{}{}
-			return daemon.Completion{}, ctx.Err()
+			return completions.Completion{}, ctx.Err()
 		}
 	}
 }

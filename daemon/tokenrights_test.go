@@ -10,12 +10,13 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // rights are the tokens of the tests, and some more.
-type rights map[string]daemon.Client
+type rights map[string]gate.Client
 
-func (r rights) Check(presented string) (daemon.Client, error) {
+func (r rights) Check(presented string) (gate.Client, error) {
 	if client, ok := r[presented]; ok {
 		return client, nil
 	}
@@ -31,7 +32,7 @@ func withJanitor(t *testing.T) func(*daemon.Config) {
 		c.StateDir = state
 		c.Tokens = rights{
 			janitorKey:  {ID: "id-janitor", Name: "janitor", AllConversations: true},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{daemon.AnyWorkspace}},
+			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{gate.AnyWorkspace}},
 		}
 	}
 }
@@ -168,8 +169,8 @@ func withFloors(t *testing.T) func(*daemon.Config) {
 		c.Tokens = rights{
 			riskyKey:   {ID: "id-risky", Name: "risky", Confirm: agentapi.ConfirmRisky},
 			alwaysKey:  {ID: "id-always", Name: "always", Confirm: agentapi.ConfirmAlways, AllConversations: true},
-			trustedKey: {ID: "id-trusted", Name: "trusted", Confirm: agentapi.ConfirmRisky, Workspaces: []string{daemon.AnyWorkspace}},
-			freeKey:    {ID: "id-free", Name: "free", Workspaces: []string{daemon.AnyWorkspace}, AllConversations: true},
+			trustedKey: {ID: "id-trusted", Name: "trusted", Confirm: agentapi.ConfirmRisky, Workspaces: []string{gate.AnyWorkspace}},
+			freeKey:    {ID: "id-free", Name: "free", Workspaces: []string{gate.AnyWorkspace}, AllConversations: true},
 		}
 	}
 }

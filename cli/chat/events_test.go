@@ -78,7 +78,8 @@ func TestEachCodeOfTheGatewayHasAnExitCodeOnPurpose(t *testing.T) {
 func gatewayCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := map[string]bool{}
-	for _, dir := range []string{"../../daemon", "../../daemon/openai"} {
+	for _, name := range []string{"gate", "completions", "responses", "conversations", "openai"} {
+		dir := filepath.Join("../../daemon", name)
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/setup/running"
@@ -171,11 +171,11 @@ func interruptAll(ctx context.Context, a *kit.App) {
 	if err != nil {
 		return
 	}
-	var list daemon.RunList
+	var list conversations.RunList
 	if _, err := c.Get(ctx, "/v1/runs", &list); err != nil {
 		return
 	}
-	for _, status := range []string{daemon.RunWaiting, daemon.RunRunning} {
+	for _, status := range []string{conversations.RunWaiting, conversations.RunRunning} {
 		for _, r := range list.Data {
 			if r.Status == status {
 				_, _ = c.Post(ctx, "/v1/conversations/"+r.Conversation+"/interrupt", new(any))

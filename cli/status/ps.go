@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup/running"
@@ -71,7 +71,7 @@ func runPs(ctx context.Context, o *psOptions) error {
 	if err != nil {
 		return err
 	}
-	var list daemon.RunList
+	var list conversations.RunList
 	raw, err := c.Get(ctx, "/v1/runs", &list)
 	switch {
 	case err != nil:
@@ -87,11 +87,11 @@ func runPs(ctx context.Context, o *psOptions) error {
 	return printRuns(o.App, list.Data)
 }
 
-func printRuns(a *kit.App, runs []daemon.Run) error {
+func printRuns(a *kit.App, runs []conversations.Run) error {
 	t := kit.Table{Header: []string{"MODEL", "TOKEN", "STATUS", "TIME", "COST", "CONVERSATION"}}
 	for _, r := range runs {
 		status, lasts, cost := r.Status, r.Running, "-"
-		if r.Status == daemon.RunWaiting {
+		if r.Status == conversations.RunWaiting {
 			lasts = r.Waited
 			if r.Place > 0 {
 				status = fmt.Sprintf("%s (%d before it)", r.Status, r.Place)
@@ -121,7 +121,7 @@ func orDash(s string) string {
 }
 
 // kill stops the turn that the person has named.
-func kill(ctx context.Context, o *psOptions, c *running.Daemon, runs []daemon.Run) error {
+func kill(ctx context.Context, o *psOptions, c *running.Daemon, runs []conversations.Run) error {
 	id, err := conversationOf(runs, o.Kill)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func kill(ctx context.Context, o *psOptions, c *running.Daemon, runs []daemon.Ru
 
 // conversationOf is the conversation of the run that an id, or its beginning,
 // names.
-func conversationOf(runs []daemon.Run, id string) (string, error) {
+func conversationOf(runs []conversations.Run, id string) (string, error) {
 	var found []string
 	for _, r := range runs {
 		if strings.HasPrefix(r.Conversation, id) || r.ID == id {
@@ -167,7 +167,7 @@ func completeRuns(a *kit.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
-		var list daemon.RunList
+		var list conversations.RunList
 		if c, err := a.DaemonClient(ctx, nil); err == nil {
 			_, _ = c.Get(ctx, "/v1/runs", &list) // no answer, no offers
 		}

@@ -2,11 +2,11 @@ package openai
 
 import "strings"
 
-// conversationPrefix begins the ids of conversations on OpenAI's wire.
-const conversationPrefix = "conv_"
+// ConversationPrefix goes before the UUID of a conversation in OpenAI's API.
+const ConversationPrefix = "conv_"
 
 // TrimConversationID is the id of a conversation without that.
-func TrimConversationID(s string) string { return strings.TrimPrefix(s, conversationPrefix) }
+func TrimConversationID(s string) string { return strings.TrimPrefix(s, ConversationPrefix) }
 
 // Conversation is OpenAI's object of that name.
 type Conversation struct {
@@ -29,7 +29,7 @@ func NewConversation(id string, created int64, metadata map[string]string, exten
 	if metadata == nil {
 		metadata = map[string]string{}
 	}
-	return Conversation{ID: conversationPrefix + id, Object: "conversation", CreatedAt: created, Metadata: metadata, Extension: extension}
+	return Conversation{ID: ConversationPrefix + id, Object: "conversation", CreatedAt: created, Metadata: metadata, Extension: extension}
 }
 
 // DeletedConversation is the answer to a DELETE.
@@ -41,7 +41,7 @@ type DeletedConversation struct {
 
 // NewDeletedConversation makes one of a UUID.
 func NewDeletedConversation(id string) DeletedConversation {
-	return DeletedConversation{ID: conversationPrefix + id, Object: "conversation.deleted", Deleted: true}
+	return DeletedConversation{ID: ConversationPrefix + id, Object: "conversation.deleted", Deleted: true}
 }
 
 // CondensedConversation is the answer to a request for a summary.
@@ -62,7 +62,7 @@ type CondensedContext struct {
 
 // NewCondensedConversation makes one of a UUID, and of what the context took; 0 is unknown.
 func NewCondensedConversation(id string, condensed bool, before, after int64) CondensedConversation {
-	c := CondensedConversation{ID: conversationPrefix + id, Object: "conversation.condense", Condensed: condensed}
+	c := CondensedConversation{ID: ConversationPrefix + id, Object: "conversation.condense", Condensed: condensed}
 	if before > 0 && after > 0 {
 		c.Context = &CondensedContext{TokensBefore: before, Tokens: after}
 	}

@@ -10,6 +10,9 @@ import (
 // answers are cut so that more turns fit.
 const maxTurn = 16 << 10
 
+// MaxQuote bounds the earlier turns that are quoted to a new conversation, in bytes.
+const MaxQuote = 64 << 10
+
 // Quote is a quotation of earlier turns of at most limit bytes, the newest
 // ones first to be kept, to be put before the user's new message. Every quoted
 // line begins with "> ", so no turn can pretend to be that message. Without

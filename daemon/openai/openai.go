@@ -12,7 +12,30 @@
 // that breaks one; the tests check each against OpenAI's own schemas.
 package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
+)
+
+const (
+	// CompletionPrefix begins the id of every completion.
+	CompletionPrefix = "chatcmpl-"
+	// ResponsePrefix begins the id of every response.
+	ResponsePrefix = "resp_"
+	// ModelPrefix makes a model id of a profile's name.
+	ModelPrefix = "openhands_"
+)
+
+// OneLine is v as JSON without escapes that only browsers need. There is nothing in v
+// that JSON cannot have.
+func OneLine(v any) []byte {
+	line, err := plainjson.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return line
+}
 
 // Model is one entry of the list of models.
 type Model struct {

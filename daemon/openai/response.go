@@ -210,6 +210,3 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 	}
 	return plainjson.Marshal(w)
 }
-
-// ConversationPrefix goes before the UUID of a conversation in OpenAI's API.
-const ConversationPrefix = "conv_"

@@ -1,7 +1,3 @@
-// Package responses keeps the responses of OpenAI's Responses API: those that
-// are being made, as the events of their streams, and those that are stored, as
-// files. It knows nothing of HTTP and nothing of how a run ends: that is said to
-// it.
 package responses
 
 import (
@@ -16,9 +12,6 @@ import (
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
-
-// Prefix begins the id of every response.
-const Prefix = "resp_"
 
 // ApprovalPrefix begins the id of an item that asks for a confirmation. The
 // digits of its response follow, then its place among the actions that wait.
@@ -35,10 +28,10 @@ func ResponseOf(item string) string {
 	default:
 		return ""
 	}
-	if len(digits) < 33 || !valid(Prefix+digits[:32]) || strings.Trim(digits[32:], "0123456789") != "" {
+	if len(digits) < 33 || !valid(openai.ResponsePrefix+digits[:32]) || strings.Trim(digits[32:], "0123456789") != "" {
 		return ""
 	}
-	return Prefix + digits[:32]
+	return openai.ResponsePrefix + digits[:32]
 }
 
 // Ending is how a run ends as a response.
@@ -120,7 +113,7 @@ func NewLive(cfg Config) *Live {
 // itemID names the next item of the output: after its response, so that a client
 // that sends the item back names the response with it. The caller holds l.mu.
 func (l *Live) itemID(prefix string) string {
-	return prefix + strings.TrimPrefix(l.res.ID, Prefix) + strconv.Itoa(len(l.res.Output))
+	return prefix + strings.TrimPrefix(l.res.ID, openai.ResponsePrefix) + strconv.Itoa(len(l.res.Output))
 }
 
 // isStored reports whether the response can be retrieved.
@@ -140,7 +133,7 @@ func (l *Live) Admitted(conversation, answer string, created time.Time) {
 	defer l.disk.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.res.ID, l.res.Created, l.res.Status = Prefix+answer, created.Unix(), openai.ResponseInProgress
+	l.res.ID, l.res.Created, l.res.Status = openai.ResponsePrefix+answer, created.Unix(), openai.ResponseInProgress
 	if l.cfg.Record != nil {
 		l.cfg.Record.ID, l.cfg.Record.Conversation, l.cfg.Record.Created = l.res.ID, conversation, created
 	}
@@ -282,7 +275,7 @@ func (l *Live) finish(e Ending) {
 	}
 	for i, item := range e.Waiting {
 		if asks {
-			item.ID = ApprovalPrefix + strings.TrimPrefix(l.res.ID, Prefix) + strconv.Itoa(i)
+			item.ID = ApprovalPrefix + strings.TrimPrefix(l.res.ID, openai.ResponsePrefix) + strconv.Itoa(i)
 			l.events.Ask(item)
 		}
 	}

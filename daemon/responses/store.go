@@ -137,7 +137,7 @@ func Open(stateDir string) *Store {
 
 // valid reports whether an id can be one of ours: it becomes the name of a file.
 func valid(id string) bool {
-	digits, ok := strings.CutPrefix(id, Prefix)
+	digits, ok := strings.CutPrefix(id, openai.ResponsePrefix)
 	if !ok || len(digits) != 32 {
 		return false
 	}
@@ -151,7 +151,9 @@ const (
 )
 
 // file is the name of a file of a response.
-func file(id, kind string) string { return id[len(Prefix):len(Prefix)+2] + "/" + id + kind }
+func file(id, kind string) string {
+	return id[len(openai.ResponsePrefix):len(openai.ResponsePrefix)+2] + "/" + id + kind
+}
 
 func (s *Store) add(l *Live) {
 	s.mu.Lock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -25,11 +26,11 @@ const key = "ohgw-test-key-0123456789"
 
 type tokens struct{}
 
-func (tokens) Check(presented string) (daemon.Client, error) {
+func (tokens) Check(presented string) (gate.Client, error) {
 	if presented != key {
-		return daemon.Client{}, daemon.ErrUnknownKey
+		return gate.Client{}, gate.ErrUnknownKey
 	}
-	return daemon.Client{ID: "id-test", Name: "test"}, nil
+	return gate.Client{ID: "id-test", Name: "test"}, nil
 }
 
 // script makes a backend with the profile default that always does this.
@@ -123,7 +124,7 @@ func (n *network) client(t testing.TB, change ...func(*gateway.Config)) *gateway
 // serve runs a daemon on the network until the test ends.
 func (n *network) serve(t testing.TB, b *daemontest.Backend, change ...func(*daemon.Config)) {
 	t.Helper()
-	cfg := daemon.Config{Backend: b, Tokens: tokens{}}
+	cfg := daemon.Config{Config: gate.Config{Backend: b, Tokens: tokens{}}}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -60,6 +60,14 @@ func rules(t *testing.T) []rule {
 			in: []string{"daemon"}, deny: below(backends...),
 		},
 		{
+			name: "gate", why: "what all APIs of the daemon share is below each of them",
+			in: []string{"daemon/gate"}, deny: below("daemon/completions", "daemon/responses", "daemon/conversations", "daemon/native", "daemon/chats"),
+		},
+		{
+			name: "completions", why: "a response is made as a chat completion is, not the other way round",
+			in: []string{"daemon/completions"}, deny: below("daemon/responses", "daemon/conversations", "daemon/native"),
+		},
+		{
 			name: "daemon and settings", why: "settings reach the daemon as a Config; profiles and LLM keys belong to the backend",
 			in: []string{"daemon"}, deny: below("internal/config", "internal/profile", "internal/secret"),
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -23,9 +24,9 @@ type Backend struct {
 	Why    string // it was chosen
 	Status agentapi.Status
 
-	Complete daemon.CompleteFunc
+	Complete completions.CompleteFunc
 	// Router is the active meta-profile of OpenHands' files here; nil: there is never one.
-	Router func(context.Context) (*daemon.Router, error)
+	Router func(context.Context) (*completions.Router, error)
 	Native daemon.Native // OpenHands' own API, if it is to be served
 
 	adopted   *adoption        // of an agent-server; nil for others

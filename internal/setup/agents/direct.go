@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -44,15 +44,15 @@ func serverLLMs(b *agentserver.Backend) func(context.Context, string, llm.Config
 	}
 }
 
-// complete is a [daemon.CompleteFunc].
-func (p *directLLM) complete(ctx context.Context, prompt daemon.Prompt) (daemon.Completion, error) {
+// complete is a [completions.CompleteFunc].
+func (p *directLLM) complete(ctx context.Context, prompt completions.Prompt) (completions.Completion, error) {
 	cfg, err := p.load(ctx, prompt.Profile, p.base)
 	if err != nil {
-		return daemon.Completion{}, cannotAsk(ctx, err)
+		return completions.Completion{}, cannotAsk(ctx, err)
 	}
 	model, err := llm.New(brief(cfg, prompt.MaxTokens))
 	if err != nil {
-		return daemon.Completion{}, cannotAsk(ctx, err)
+		return completions.Completion{}, cannotAsk(ctx, err)
 	}
 	messages := make([]event.LLMMessage, 0, len(prompt.Messages))
 	for _, m := range prompt.Messages {
@@ -60,10 +60,10 @@ func (p *directLLM) complete(ctx context.Context, prompt daemon.Prompt) (daemon.
 	}
 	answer, err := model.Generate(ctx, llm.Request{Messages: messages}, nil)
 	if err != nil {
-		return daemon.Completion{}, cannotAsk(ctx, err)
+		return completions.Completion{}, cannotAsk(ctx, err)
 	}
 	u := answer.Usage
-	return daemon.Completion{Text: event.PlainText(answer.Message.Content), Usage: turn.Usage{
+	return completions.Completion{Text: event.PlainText(answer.Message.Content), Usage: turn.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CacheReadTokens,
 		CacheWriteTokens: u.CacheWriteTokens, ReasoningTokens: u.ReasoningTokens, Cost: answer.Cost,
 	}}, nil

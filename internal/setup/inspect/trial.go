@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -64,8 +65,12 @@ func (p *Installation) try(ctx context.Context, backend agents.Backend) (*trial,
 		return nil, cannot(err)
 	}
 	t.d, err = daemon.New(daemon.Config{
-		Backend: backend.Backend, Why: backend.Why, Version: buildinfo.Get().Version, Logger: slog.New(slog.DiscardHandler), Now: p.Now,
-		Tokens: serving.OneKey{Key: t.key, Client: daemon.Client{ID: "doctor", Name: "doctor"}}, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins, Workspace: t.dir, OneShotTTL: -1, Drain: -1,
+		Config: gate.Config{
+			Backend: backend.Backend, Logger: slog.New(slog.DiscardHandler), Now: p.Now,
+			Tokens: serving.OneKey{Key: t.key, Client: gate.Client{ID: "doctor", Name: "doctor"}}, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
+			Workspace: t.dir, OneShotTTL: -1,
+		},
+		Why: backend.Why, Version: buildinfo.Get().Version, Drain: -1,
 	})
 	if err != nil {
 		return nil, cannot(errors.Join(err, os.RemoveAll(t.dir)))

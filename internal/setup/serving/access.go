@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -16,17 +16,17 @@ import (
 // checker is the store of tokens as the daemon asks for it.
 type checker struct{ store *token.Store }
 
-func (k checker) Check(presented string) (daemon.Client, error) {
+func (k checker) Check(presented string) (gate.Client, error) {
 	t, err := k.store.Check(presented)
 	switch {
 	case errors.Is(err, token.ErrUnknown):
-		return daemon.Client{}, daemon.ErrUnknownKey
+		return gate.Client{}, gate.ErrUnknownKey
 	case errors.Is(err, token.ErrExpired):
-		return daemon.Client{}, daemon.ErrExpiredKey
+		return gate.Client{}, gate.ErrExpiredKey
 	case err != nil:
-		return daemon.Client{}, err
+		return gate.Client{}, err
 	}
-	return daemon.Client{
+	return gate.Client{
 		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
 		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Native: t.MayUseNative(),
 	}, nil
@@ -40,7 +40,7 @@ type Access struct {
 }
 
 // Tokens are those that the daemon knows; nil: everybody may come in.
-func (d Access) Tokens() daemon.Tokens {
+func (d Access) Tokens() gate.Tokens {
 	if d.store == nil {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -22,9 +24,9 @@ import (
 
 // Options is what a gateway needs beside its settings.
 type Options struct {
-	Tokens     daemon.Tokens // nil: everybody may come in
-	State      string        // directory of its records; nobody else's while it is open
-	Workspaces string        // directory of those that it makes
+	Tokens     gate.Tokens // nil: everybody may come in
+	State      string      // directory of its records; nobody else's while it is open
+	Workspaces string      // directory of those that it makes
 	Log        *slog.Logger
 	// Alone says that this process starts no programs but those of agents: with it
 	// everything ends that they leave behind.
@@ -91,17 +93,22 @@ func (g *Gateway) Close() error {
 func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now func() time.Time) daemon.Config {
 	build := buildinfo.Get()
 	c := daemon.Config{
-		Native:  backend.Native,
-		Backend: backend.Backend, BackendID: backend.ID(), InProcess: backend.InProcess(), Why: backend.Why, Version: build.Version, Revision: build.Revision, Logger: in.Log, Now: now,
-		Tokens: in.Tokens, NoAuth: in.Tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
-		Limits: daemon.Limits{
-			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
+		Config: gate.Config{
+			Backend: backend.Backend, InProcess: backend.InProcess(), Logger: in.Log, Now: now,
+			Tokens: in.Tokens, NoAuth: in.Tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
+			Limits: gate.Limits{
+				Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
+			},
+			ImageURLs: s.ImageURLs, OneShotTTL: s.OneShotTTL, Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, StateDir: in.State,
 		},
-		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
-		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, ResponsesTTL: kept(s.ResponsesTTL), RunTimeout: s.RunTimeout,
-		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, Tidy: backend.Tidy, StateDir: in.State,
-		Complete: backend.Complete, Router: backend.Router, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
-		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
+		Options: completions.Options{
+			Complete: backend.Complete, Router: backend.Router, Housekeeping: completions.Housekeeping(s.Housekeeping), Sees: llm.Sees,
+			Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
+			AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
+		},
+		Native:    backend.Native,
+		BackendID: backend.ID(), Why: backend.Why, Version: build.Version, Revision: build.Revision,
+		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, RunTimeout: s.RunTimeout, Tidy: backend.Tidy, ResponsesTTL: kept(s.ResponsesTTL),
 	}
 	if s.Origin("confirm").Kind != config.FromDefault && backend.InProcess() {
 		c.Confirm = agentapi.Confirmation(s.Confirm)

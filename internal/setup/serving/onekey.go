@@ -3,19 +3,19 @@ package serving
 import (
 	"crypto/subtle"
 
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // OneKey admits one client, by one key.
 type OneKey struct {
 	Key    string
-	Client daemon.Client
+	Client gate.Client
 }
 
-// Check implements [daemon.Tokens].
-func (k OneKey) Check(presented string) (daemon.Client, error) {
+// Check implements [gate.Tokens].
+func (k OneKey) Check(presented string) (gate.Client, error) {
 	if subtle.ConstantTimeCompare([]byte(presented), []byte(k.Key)) != 1 {
-		return daemon.Client{}, daemon.ErrUnknownKey
+		return gate.Client{}, gate.ErrUnknownKey
 	}
 	return k.Client, nil
 }

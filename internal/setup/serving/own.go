@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
@@ -50,7 +50,7 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 	own.NoAuth, own.Drain, own.AllowHosts, own.AllowOrigins = false, 0, nil, nil
 	g := &Own{Key: rand.Text(), HTTP: &http.Client{Transport: &http.Transport{}, CheckRedirect: setup.NoRedirect}}
 	g.Gateway, err = Open(ctx, env, &own, Options{
-		Tokens: OneKey{Key: g.Key, Client: daemon.Client{ID: "chat", Name: "chat", Person: true, Workspaces: []string{daemon.AnyWorkspace}}}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
+		Tokens: OneKey{Key: g.Key, Client: gate.Client{ID: "chat", Name: "chat", Person: true, Workspaces: []string{gate.AnyWorkspace}}}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, free())

@@ -1,0 +1,355 @@
+package completions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/rescue"
+)
+
+const (
+	// modelAuto is the model that chooses one of the agents for each new
+	// conversation.
+	modelAuto = "auto"
+	// routeWait bounds the call that chooses.
+	routeWait = 8 * time.Second
+	// routeTokens bounds its answer, what the model thinks included.
+	routeTokens = 500
+	// maxRouteText is how much of a message it is shown, in bytes.
+	maxRouteText = 8 << 10
+	// maxRoutes is how many choices are remembered, for requests that come again.
+	maxRoutes = 512
+)
+
+// picks are the last choices, by the fingerprints of their requests. A request that
+// is sent again has to find the run that it began.
+type picks struct {
+	mu    sync.Mutex
+	made  map[run.Fingerprint]string
+	order []run.Fingerprint
+}
+
+func (r *picks) get(f run.Fingerprint) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.made[f]
+}
+
+func (r *picks) put(f run.Fingerprint, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.made == nil {
+		r.made = make(map[run.Fingerprint]string)
+	}
+	if _, known := r.made[f]; !known {
+		if r.order = append(r.order, f); len(r.order) > maxRoutes {
+			delete(r.made, r.order[0])
+			r.order = r.order[1:]
+		}
+	}
+	r.made[f] = name
+}
+
+// candidates are the agents among which modelAuto chooses for a client; none if there
+// are fewer than two.
+func candidates(list []agentapi.Profile, client gate.Client) []agentapi.Profile {
+	var agents []agentapi.Profile
+	for _, p := range list {
+		if p.Agent != "" && client.Allows(modelAuto, openai.ModelPrefix+p.Name) {
+			agents = append(agents, p)
+		}
+	}
+	if len(agents) < 2 {
+		return nil
+	}
+	return agents
+}
+
+// autos is modelAuto for a list of models, unless there is nothing to choose.
+func (api *API) autos(ctx context.Context, list []agentapi.Profile, client gate.Client) []openai.Model {
+	router, err := api.router(ctx)
+	if router == nil && err == nil {
+		if agents := candidates(list, client); agents != nil {
+			return []openai.Model{api.auto(agents)}
+		}
+		return nil
+	}
+	models := reachable(list, client)
+	if len(models) == 0 {
+		return nil
+	}
+	text := "Chooses an LLM profile for each new conversation, by OpenHands' active meta-profile."
+	if err == nil {
+		text = "Chooses an LLM profile for each new conversation, by the meta-profile " + router.Name + "."
+	}
+	return []openai.Model{api.choosing(models, text)}
+}
+
+// auto is modelAuto where it chooses an agent.
+func (api *API) auto(agents []agentapi.Profile) openai.Model {
+	names := make([]string, len(agents))
+	for i, p := range agents {
+		names[i] = p.Agent
+	}
+	return api.choosing(agents, "Chooses one of these agents for each new conversation: "+strings.Join(names, ", ")+".")
+}
+
+func (api *API) choosing(models []agentapi.Profile, description string) openai.Model {
+	m := api.model(modelAuto, "OpenHands (auto)", models[0])
+	m.Description = description
+	m.Info.Meta.Description = m.Description
+	m.Extension = openai.ModelExtension{Kind: "auto"}
+	return m
+}
+
+// resolveAuto finds the agents for modelAuto. The first one stands for the call until
+// one is chosen.
+func (api *API) resolveAuto(ctx context.Context, client gate.Client, c *Call) (agentapi.Profile, error) {
+	list, err := api.models.newest(ctx)
+	if err != nil {
+		return agentapi.Profile{}, err
+	}
+	c.router, c.routerErr = api.router(ctx)
+	if c.router != nil || c.routerErr != nil {
+		c.agents = reachable(list, client)
+	} else {
+		c.agents = candidates(list, client)
+	}
+	if len(c.agents) == 0 {
+		return agentapi.Profile{}, modelNotFound(modelAuto)
+	}
+	return c.agents[0], nil
+}
+
+// choose gives a request for modelAuto its agent: that of the conversation that goes
+// on, or a new choice. Other requests stay as they are.
+//
+// An agent that is not there answers in the conversations that it has, and in copies
+// of them. The backend knows what they were made with.
+func (api *API) choose(ctx context.Context, c *Call, req *run.Request) error {
+	if c.departed {
+		kept, err := api.agentOf(ctx, req)
+		if err == nil && kept != req.Profile {
+			err = modelNotFound(c.Model)
+		}
+		return err
+	}
+	if c.agents == nil {
+		return nil
+	}
+	p, by, err := api.chosen(ctx, c, req)
+	if err != nil {
+		return err
+	}
+	req.Profile, req.ProfileRevision = p.Name, p.Revision
+	if by != "" {
+		req.Note = fmt.Sprintf("Routed to %s (%s)", cmp.Or(p.Agent, p.Name), by)
+	}
+	c.routed = &p
+	return nil
+}
+
+// chosen is the agent for a request, and in which way it was chosen; "" for one that
+// the conversation has already.
+func (api *API) chosen(ctx context.Context, c *Call, req *run.Request) (p agentapi.Profile, by string, err error) {
+	if kept, err := api.agentOf(ctx, req); kept != "" || err != nil {
+		if err == nil {
+			p, err = api.keptAgent(ctx, c, kept)
+		}
+		return p, "", err
+	}
+	if name := api.picks.get(req.Fingerprint); name != "" {
+		if i := slices.IndexFunc(c.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
+			return c.agents[i], "as before", nil
+		}
+	}
+	if p, by, err = api.newRoute(ctx, c); err != nil {
+		return p, "", err
+	}
+	api.picks.put(req.Fingerprint, p.Name)
+	return p, by, nil
+}
+
+// agentOf is the profile of the conversation that a request goes on in, or in a copy of
+// which it does; empty where there is none.
+func (api *API) agentOf(ctx context.Context, req *run.Request) (string, error) {
+	for _, id := range []string{req.ConversationID, req.Origin} {
+		if id == "" {
+			continue
+		}
+		about, err := api.Runs.About(ctx, req.Access, id)
+		if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
+			return "", err
+		}
+		if err == nil && about.Profile != "" {
+			return about.Profile, nil
+		}
+	}
+	return "", nil
+}
+
+// keptAgent is the agent that a conversation has, also one that is not there any more.
+// One with a profile only, or with an agent that the client may not use, does not go on
+// with modelAuto.
+func (api *API) keptAgent(ctx context.Context, c *Call, name string) (agentapi.Profile, error) {
+	for _, a := range c.agents {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	list, err := api.models.newest(ctx)
+	if err != nil {
+		return agentapi.Profile{}, err
+	}
+	if short, agent := strings.CutPrefix(name, agentapi.AgentPrefix); agent {
+		if _, there := find(list, openai.ModelPrefix+name); !there {
+			return agentapi.Profile{Name: name, Agent: short}, nil
+		}
+	}
+	return agentapi.Profile{}, gate.NewProblem(gate.CodeModelMismatch, "This conversation was not started with one of the models of "+modelAuto+
+		"; use the model that it was started with, or start a new conversation.", nil).About("model")
+}
+
+// The ways of a choice, for people.
+const (
+	routedByModel = "chosen by the model"
+	routedByRule  = "chosen by rule"
+	routedByMeta  = "chosen by the meta-profile %s"
+)
+
+// newRoute chooses for a new conversation: by the active meta-profile, or among agents.
+func (api *API) newRoute(ctx context.Context, c *Call) (p agentapi.Profile, by string, err error) {
+	switch {
+	case c.routerErr != nil:
+		return p, "", gate.NewProblem(gate.CodeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).About("model")
+	case c.router != nil:
+		p, err = api.routeByMeta(ctx, c)
+		return p, fmt.Sprintf(routedByMeta, c.router.Name), err
+	}
+	p, by = api.route(ctx, c)
+	return p, by, nil
+}
+
+// route asks the model which agent is to answer, and falls back to the rule.
+func (api *API) route(ctx context.Context, c *Call) (p agentapi.Profile, by string) {
+	ruled, sure := byWords(c.agents, c.Text)
+	if sure || api.Complete == nil {
+		return ruled, routedByRule
+	}
+	select {
+	case api.directCalls <- struct{}{}:
+		defer func() { <-api.directCalls }()
+	default:
+		return ruled, routedByRule
+	}
+	limited, cancel := context.WithTimeout(ctx, routeWait)
+	defer cancel()
+	defer context.AfterFunc(api.Life, cancel)()
+	var answer Completion
+	err := rescue.Do(func() (err error) {
+		answer, err = api.Complete(limited, routePrompt(c.agents, c.Text))
+		return err
+	})
+	if err != nil {
+		api.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", ruled.Agent, "err", err)
+		return ruled, routedByRule
+	}
+	if p, ok := agentNamed(c.agents, answer.Text); ok {
+		return p, routedByModel
+	}
+	api.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", ruled.Agent)
+	return ruled, routedByRule
+}
+
+// routePrompt asks which agent is to answer a message.
+func routePrompt(agents []agentapi.Profile, text string) Prompt {
+	var b strings.Builder
+	b.WriteString("Choose the agent that fits the user's message best. Answer with its name only, exactly as it is written here.\n\nAgents:\n")
+	for _, p := range agents {
+		description := p.Description
+		if description == "" {
+			description = "no description"
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", p.Agent, description)
+	}
+	if len(text) > maxRouteText {
+		text = strings.ToValidUTF8(text[:maxRouteText], "") + "…"
+	}
+	return Prompt{
+		Profile: agents[0].Name, MaxTokens: routeTokens,
+		Messages: []PromptMessage{{Role: "system", Text: b.String()}, {Role: "user", Text: text}},
+	}
+}
+
+// agentNamed is the agent that an answer names: alone, or as the only one in it.
+func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profile, ok bool) {
+	plain := strings.ToLower(strings.Trim(answer, " \t\r\n\"'`*.-"))
+	for _, p := range agents {
+		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(strings.TrimPrefix(p.Name, agentapi.AgentPrefix)) {
+			return p, true
+		}
+	}
+	for _, p := range agents {
+		if strings.Contains(" "+strings.Join(words(answer), " ")+" ", " "+strings.Join(words(p.Agent), " ")+" ") {
+			if ok {
+				return agentapi.Profile{}, false // several
+			}
+			found, ok = p, true
+		}
+	}
+	return found, ok
+}
+
+// byWords is the agent whose name and description share most words with the text;
+// the first one of those that share as many. It is sure if it is the only one that
+// shares any of its name.
+func byWords(agents []agentapi.Profile, text string) (best agentapi.Profile, sure bool) {
+	said := make(map[string]bool)
+	for _, w := range words(text) {
+		said[w] = true
+	}
+	best, most, called := agents[0], -1, 0
+	for _, p := range agents {
+		score := 0
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(words(p.Agent + " " + p.Description)))) {
+			if said[w] && len(w) > 3 {
+				score++
+			}
+		}
+		if strings.Contains(strings.ToLower(text), "@"+strings.ToLower(p.Agent)) {
+			score += 1000
+			called++
+		}
+		if score > most {
+			best, most = p, score
+		}
+	}
+	return best, called == 1
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+}
+
+// tellRouted says which agent a call for modelAuto has got. From here on the call is
+// one for that model.
+func (c *Call) tellRouted(h http.Header, p agentapi.Profile) agentapi.Profile {
+	if c.routed == nil {
+		return p
+	}
+	c.Model = openai.ModelPrefix + c.routed.Name
+	h.Set(gate.HeaderRouted, c.Model)
+	return *c.routed
+}

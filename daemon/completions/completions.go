@@ -1,0 +1,112 @@
+// Package completions answers chat completions, and lists the models that can be
+// asked. chat.go has the path of a request, answer.go and its neighbours write what
+// the run says.
+//
+// The package responses stands on this one: a [Call] is a request that an agent
+// answers, and an [Answer] is what a run says to one client, in whatever form.
+//
+// Invariant: a stream that has begun ends in a finish or in an error frame, never in
+// silence.
+package completions
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/gate"
+)
+
+// Options say how chat completions are answered. Zero values take the defaults
+// named beside them.
+type Options struct {
+	// Complete asks an LLM without an agent, for what chat UIs want behind the
+	// user's back. Nil: there is none.
+	Complete CompleteFunc
+	// Router is OpenHands' active meta-profile, by which the model auto chooses an LLM
+	// profile; nil where there is none. Its error is for clients.
+	Router func(context.Context) (*Router, error)
+	// Housekeeping says who answers what UIs want behind the user's back. Empty:
+	// HousekeepingLLM.
+	Housekeeping Housekeeping
+
+	// Sees reports whether a model, named as in a profile, is shown images, if
+	// that is known. Nil: nothing is.
+	Sees func(model string) (sees, known bool)
+	// Lookup finds the addresses of the host of an image; nil: the system's.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Chats finds the names of chats beyond those known.
+	Chats chats.Finder
+	// WorkspacePerChat gives each chat a directory of its own, below Workspace
+	// if there is one, that all its conversations work in.
+	WorkspacePerChat bool
+
+	AnswerOnly    bool // streams carry the final answer only, not every text as it is written
+	HideProgress  bool // no reasoning_content
+	IgnoreHistory bool // earlier turns of a request are not quoted to a new conversation
+
+	Heartbeat      time.Duration // silence after which a stream gets an empty chunk; 0: 4 s, negative: never
+	WholeHeartbeat time.Duration // silence after which an answer in one piece gets white space; 0: 15 s, negative: never
+}
+
+const (
+	defaultHeartbeat      = 4 * time.Second
+	defaultWholeHeartbeat = 15 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	if o.Lookup == nil {
+		o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	o.Heartbeat = cmp.Or(o.Heartbeat, defaultHeartbeat)
+	o.WholeHeartbeat = cmp.Or(o.WholeHeartbeat, defaultWholeHeartbeat)
+	return o
+}
+
+// API answers chat completions, and lists the models. Make one with New, end it
+// with Close.
+type API struct {
+	*gate.Core
+	Options
+	chats       *chats.Registry
+	models      *catalogue
+	picks       picks
+	directCalls chan struct{} // holds one for each direct call of an LLM that goes on
+}
+
+// New returns the API of a daemon.
+func New(core *gate.Core, o Options) *API {
+	return &API{
+		Core: core, Options: o.withDefaults(), directCalls: make(chan struct{}, maxDirect),
+		chats:  chats.Open(chats.Config{StateDir: core.StateDir, Now: core.Now, Logger: core.Logger, Loose: core.OneShotTTL}),
+		models: newCatalogue(core.Backend, core.Now, core.QuestionFailed),
+	}
+}
+
+// DrainDirect waits for the direct calls of an LLM, and lets none begin.
+func (api *API) DrainDirect(limit context.Context) {
+	for range cap(api.directCalls) {
+		select {
+		case api.directCalls <- struct{}{}:
+		case <-limit.Done():
+			return
+		}
+	}
+}
+
+// Refresh asks the backend for its profiles.
+func (api *API) Refresh(ctx context.Context) { api.models.refresh(ctx) }
+
+// Ready reports whether the backend can say its profiles.
+func (api *API) Ready(ctx context.Context) error { return api.models.ready(ctx) }
+
+// Close lets go of everything.
+func (api *API) Close() {
+	api.chats.Close()
+	api.models.close()
+}

@@ -1,0 +1,134 @@
+package responses
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// maxNamed is how many of the responses that the items of an input name are looked
+// for, the newest first.
+const maxNamed = 16
+
+// imply finds what a request goes on from that does not name it, but sends all of
+// the chat: by the ids of earlier items, else by the name of the chat, which is
+// looked for later, else by what was said. docs/clients.md has the rules.
+func (p *response) imply(h http.Header, branch string) error {
+	if p.Alone || p.Options.Conversation != "" || len(p.ask.Items) == 0 && len(p.History) == 0 {
+		return nil
+	}
+	rec, known, err := p.byItem()
+	if rec == nil && err == nil {
+		rec, known = p.bySaid(h), len(p.History)
+	}
+	if rec == nil || err != nil {
+		return err
+	}
+	p.implied, p.unknown = true, p.History[known:]
+	if !rec.Unstored {
+		p.ask.Echo.PreviousResponseID = &rec.ID
+	}
+	return p.goOnFrom(rec, branch)
+}
+
+// past says which responses in memory count for the request.
+func (p *response) past() Past {
+	return Past{Token: p.client.ID, Model: p.ask.Model, Now: p.api.Now(), Loose: p.api.OneShotTTL}
+}
+
+// byItem finds the response that the last item of an earlier answer belongs to,
+// and how much of the history is up to that item.
+func (p *response) byItem() (rec *Record, known int, err error) {
+	looked := make(map[string]bool)
+	for i := len(p.ask.Items) - 1; i >= 0 && len(looked) < maxNamed; i-- {
+		item := p.ask.Items[i]
+		id := ResponseOf(item.ID)
+		if id == "" || looked[id] {
+			continue
+		}
+		looked[id] = true
+		if rec := p.api.Store.ByItem(p.past(), id); rec != nil {
+			return rec, item.Turns, nil
+		}
+		rec, err := p.api.responseOf(p.client, id)
+		switch {
+		case err == nil:
+			return rec, item.Turns, nil
+		case errors.Is(err, ErrNotFound), errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
+			// The chat is told to a new conversation, if nothing else is known of it.
+		default:
+			return nil, 0, storedProblem(err)
+		}
+	}
+	return nil, 0, nil
+}
+
+// bySaid finds the response that the history ends with, for a client that does not
+// name its chat.
+func (p *response) bySaid(h http.Header) *Record {
+	if n := len(p.History); n == 0 || p.History[n-1].Role != "assistant" {
+		return nil
+	}
+	if _, named := p.api.Chats.Find(h, p.ask.Label, p.client.ChatBy); named {
+		return nil
+	}
+	return p.api.Store.BySaid(p.past(), chats.Transcript(p.History))
+}
+
+// repeatsChat reports whether the client sends all of the chat each time, as far
+// as the request shows: it names nothing that the response goes on from.
+func (p *response) repeatsChat() bool {
+	return p.Chat == nil && p.Options.Conversation == "" && p.ask.Conversation == "" && (p.prev == nil || p.implied)
+}
+
+// tell sees to it that a conversation which goes on gets the instructions, if they
+// are others than before, and what it does not know of the history.
+func (p *response) tell(req *run.Request, rec *Record) {
+	if p.prev == nil {
+		if p.repeatsChat() && req.Quoted != "" {
+			req.Kind = string(chats.Quoted)
+		}
+		return
+	}
+	p.Instructed = true
+	instructions := ""
+	if req.System != "" && rec.System != p.prev.System {
+		instructions = "New instructions for this task:\n\n" + req.System + "\n\nThe task:\n\n"
+	}
+	if !p.fork && !p.implied {
+		req.Message.Text = instructions + req.Message.Text
+		req.System = ""
+		return
+	}
+	quoted := req.Quoted
+	if !p.implied {
+		quoted = openai.Quote(p.chain(), openai.MaxQuote)
+	}
+	news := ""
+	if !p.api.IgnoreHistory {
+		news = chats.News(p.unknown)
+	}
+	req.Kind = string(chats.Continued)
+	if p.fork {
+		req.Kind = string(chats.Forked)
+		if p.ask.Store {
+			req.ConversationID = uuid.New()
+		}
+	}
+	req.Compose = func(info agentapi.Info, forked bool) (text, kind, line string) {
+		switch {
+		case forked:
+			return news + instructions, string(chats.Forked), ""
+		case !info.Created:
+			return news + instructions, string(chats.Continued), ""
+		case p.fork: // which the backend cannot copy
+			return quoted, string(chats.Quoted), ""
+		}
+		return quoted, string(chats.Quoted), chats.Gone
+	}
+}
