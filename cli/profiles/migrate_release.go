@@ -10,9 +10,9 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/profile/canon"
-	"github.com/ohgw/ohgw/internal/profile/migrate"
-	"github.com/ohgw/ohgw/internal/profile/schema"
+	"github.com/ohgw/ohgw/internal/openhands/canon"
+	"github.com/ohgw/ohgw/internal/openhands/migrate"
+	"github.com/ohgw/ohgw/internal/openhands/schema"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 

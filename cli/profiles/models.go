@@ -1,7 +1,7 @@
 package profiles
 
 import (
-	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 

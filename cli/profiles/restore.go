@@ -6,7 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/profile/migrate"
+	"github.com/ohgw/ohgw/internal/openhands/migrate"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 

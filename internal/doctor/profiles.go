@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/profile/canon"
 )
 
 // keyMissing is the code of a profile without a key.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/profile/canon"
-	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/openhands/canon"
+	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 

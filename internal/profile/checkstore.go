@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/pattern"
-	"github.com/ohgw/ohgw/internal/profile/document"
 )
 
 // everythingElse checks what belongs to no single profile.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 

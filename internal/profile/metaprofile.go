@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/pattern"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
 // activeMeta is where the settings have the name of the active meta-profile. Its content

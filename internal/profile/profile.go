@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/profile/canon"
-	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/openhands/canon"
+	"github.com/ohgw/ohgw/internal/openhands/document"
 )
 
 // MaxProfiles is how many profiles OpenHands lets people make. It reads more.

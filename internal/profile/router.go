@@ -3,7 +3,7 @@ package profile
 import (
 	"fmt"
 
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 )
 
 // Router is the content of a meta-profile: how one call of the profile Classifier

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ohgw/ohgw/internal/profile/canon"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/canon"
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 )
 
 const activeMember = document.ActiveMember

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/openhands/document"
 )
 
 // Stamp changes when a file of a store does: a profile, the settings, the

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 )
 
 // Activation is what Use did.

@@ -64,7 +64,8 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"completions", "daemon/completions/x.go", "./daemon/conversations"},
 	{"completions", "daemon/completions/x.go", "./daemon/native/session"},
 	{"daemon and settings", "daemon/x.go", "./internal/config"},
-	{"daemon and settings", "daemon/native/settings/x.go", "./internal/profile/shape"},
+	{"daemon and settings", "daemon/native/settings/x.go", "./internal/profile"},
+	{"daemon and settings", "daemon/native/settings/x.go", "./internal/openhands/shape"},
 	{"daemon and settings", "daemon/x.go", "./internal/secret"},
 
 	{"tui", "tui/x.go", "./cli/kit"},

@@ -17,7 +17,7 @@ var tables = map[string]bool{
 	"agentapi/backendtest.answers":   true, // behaviours of a backend
 	"agentapi/event.newBody":         true, // kinds of events
 	"daemon/gate.RowOf":              true, // codes of failures
-	"internal/profile/canon.Text":    true, // findings, in words
+	"internal/openhands/canon.Text":  true, // findings, in words
 	"internal/testkit/llmtest.apply": true, // verbs of a script
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // The members of a tool server that keep a login to it.

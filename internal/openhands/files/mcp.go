@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/ohgw/ohgw/internal/openhands"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // AddServer adds a tool server (MCP), a JSON object, to the settings.

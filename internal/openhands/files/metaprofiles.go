@@ -10,9 +10,9 @@ import (
 	"strconv"
 
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/shape"
 )
 
 // maxMetaProfiles is how many meta-profiles OpenHands lets people make.

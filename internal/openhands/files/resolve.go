@@ -11,8 +11,8 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"github.com/ohgw/ohgw/internal/openhands"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 

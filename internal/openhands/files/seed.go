@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
-	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // seedName is the name of the recipe that is made where there is none, and of the LLM

@@ -3,9 +3,9 @@ package files
 import (
 	"encoding/json"
 
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/profile/schema"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/schema"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // write puts what differs into the text of the settings. A file keeps its version, so that

@@ -3,8 +3,8 @@ package files
 import (
 	"encoding/json"
 
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // writer changes a text until something fails.

@@ -1,0 +1,160 @@
+package shape
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Show says how a secret is written.
+type Show func(secret.Value) (string, error)
+
+// Masked writes that there is a secret.
+func Masked(secret.Value) (string, error) { return secret.Redacted, nil }
+
+// Plain writes the secret itself.
+func Plain(v secret.Value) (string, error) { return v.Reveal(), nil }
+
+// Expose makes of a tree, or of a value in one, what encoding/json writes.
+func Expose(value any, show Show) (any, error) {
+	switch v := value.(type) {
+	case secret.Value:
+		return show(v)
+	case Tree:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			shown, err := Expose(member, show)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = shown
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			shown, err := Expose(item, show)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = shown
+		}
+		return out, nil
+	}
+	return value, nil
+}
+
+// Merge applies a JSON merge patch (RFC 7386) to what Expose gave. With nulls, a null
+// of the patch's own level is a value; it takes members away below that only.
+func Merge(base, patch map[string]any, nulls bool) map[string]any {
+	out := make(map[string]any, len(base)+len(patch))
+	for name, member := range base {
+		out[name] = member
+	}
+	for name, value := range patch {
+		below, isMap := value.(map[string]any)
+		old, wasMap := out[name].(map[string]any)
+		switch {
+		case value == nil && !nulls:
+			delete(out, name)
+		case isMap && wasMap:
+			out[name] = Merge(old, below, false)
+		default:
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// Equal reports whether two values of trees say the same.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case secret.Value:
+		other, ok := b.(secret.Value)
+		return ok && a.Equal(other)
+	case Tree:
+		other, ok := b.(Tree)
+		return ok && equalMembers(a, other)
+	case []any:
+		other, ok := b.([]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for i := range a {
+			if !Equal(a[i], other[i]) {
+				return false
+			}
+		}
+		return true
+	case json.RawMessage:
+		other, ok := b.(json.RawMessage)
+		return ok && (bytes.Equal(a, other) || reflect.DeepEqual(decoded(a), decoded(other)))
+	}
+	return false
+}
+
+func equalMembers(a, b Tree) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		other, there := b[name]
+		if !there || !Equal(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func decoded(raw json.RawMessage) any {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// open is the secret that a text stands for; false for none.
+func (r *Reader) open(text string) (secret.Value, bool) {
+	switch {
+	case strings.TrimSpace(text) == "" || text == secret.Redacted:
+		return secret.Value{}, false
+	case r.Open != nil && fernet.IsToken(text):
+		return r.Open(text)
+	}
+	return secret.New(text), true
+}
+
+// refusal is how pydantic says that it refuses a value.
+func (f Field) refusal(v jsonedit.Value) (kind, msg string) {
+	switch f.Kind {
+	case ChoiceKind:
+		return "literal_error", "Input should be '" + strings.Join(f.words, "', '") + "'"
+	case BoolKind:
+		return "bool_parsing", "Input should be a valid boolean, unable to interpret input"
+	case IntKind, FloatKind:
+		return f.refusedNumber(v)
+	case HeadersKind, OverridesKind, FreeKind:
+		return "dict_type", "Input should be a valid dictionary"
+	}
+	text, ok := v.Text()
+	switch {
+	case ok && len(text) < f.length:
+		return "string_too_short", "String should have at least " + plural(f.length, "character")
+	case ok && f.form != nil:
+		return "string_pattern_mismatch", "String should match pattern '" + f.form.String() + "'"
+	case ok:
+		return "string_too_long", "String should have at most " + plural(f.longest, "character")
+	}
+	return "string_type", "Input should be a valid string"
+}
+
+// IsNull reports whether a value of a tree is null.
+func IsNull(value any) bool { return isNull(value) }

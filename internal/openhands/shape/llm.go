@@ -1,0 +1,69 @@
+package shape
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+)
+
+// LLMObject is an LLM as it is set and served.
+func LLMObject() *Object {
+	return &Object{fields: servedLLM(), needs: "model", why: "model must be specified in LLM", after: finishLLM}
+}
+
+// servedLLM are the members with the model that OpenHands takes where none is said.
+// Of the options of 1.43.1, modify_params is no longer there; files keep it.
+func servedLLM() []Field {
+	fields := slices.DeleteFunc(slices.Concat(LLM(), LLMNewer()), func(f Field) bool { return f.Name == "modify_params" })
+	fields[0] = fields[0].Or(`"gpt-5.6"`)
+	return fields
+}
+
+// azureVersion is what OpenHands takes for models of Azure without a version.
+const azureVersion = "2024-12-01-preview"
+
+// finishLLM does what OpenHands does to every LLM that it makes.
+func finishLLM(t Tree) {
+	t["is_subscription"] = json.RawMessage("false")
+	if t.Text("auth_type") == "subscription" {
+		t["is_subscription"] = json.RawMessage("true")
+	}
+	if model := t.Text("model"); strings.HasPrefix(model, "azure") && t.Text("api_version") == "" {
+		t["api_version"] = json.RawMessage(jsonedit.Quote(azureVersion))
+	} else if strings.HasPrefix(model, "openai/") && strings.TrimSuffix(t.Text("base_url"), "/") == "https://api.openai.com" {
+		t["base_url"] = null()
+	}
+}
+
+// Text is a member that is a text; "" if it is none.
+func (t Tree) Text(name string) string {
+	var text string
+	if raw, ok := t[name].(json.RawMessage); ok && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return ""
+}
+
+// Tree is a member that is an object; nil if it is none.
+func (t Tree) Tree(name string) Tree {
+	below, _ := t[name].(Tree)
+	return below
+}
+
+// Set makes a member a text, or null.
+func (t Tree) Set(name string, text *string) {
+	t[name] = null()
+	if text != nil {
+		t[name] = json.RawMessage(jsonedit.Quote(*text))
+	}
+}
+
+// With is a copy of a tree with another value of one member.
+func (t Tree) With(name string, value any) Tree {
+	out := maps.Clone(t)
+	out[name] = value
+	return out
+}

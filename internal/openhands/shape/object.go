@@ -1,0 +1,320 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Object is what an object looks like.
+type Object struct {
+	fields []Field
+	// variants are the objects that it may be, by a member that says which; fields
+	// are not used then. The first is meant where nothing is said.
+	by       string
+	variants []variant
+	usual    string
+
+	bars    []string // members that are refused, where others that nobody knows are not
+	needs   string   // a text that must be there where the object is, and why
+	why     string
+	rest    rest
+	compact bool                    // what is null or empty is left out
+	after   func(Tree)              // completes it
+	check   func(Tree) (why string) // says what is wrong with all of it
+}
+
+// variant is an object and the word that says that it is meant.
+type variant struct {
+	word string
+	*Object
+}
+
+// rest says what becomes of members that an object does not know.
+type rest byte
+
+const (
+	drop   rest = iota
+	keep        // they stay
+	refuse      // the object is refused
+)
+
+// Tree is an object that was read. Its values are json.RawMessage, secret.Value, Tree
+// and []any of these.
+type Tree map[string]any
+
+// Fault is what is wrong with a value, as pydantic says it.
+type Fault struct {
+	Type string // such as "int_parsing"
+	Loc  []any  // the names and indexes that lead to it
+	Msg  string
+}
+
+// Reader reads objects.
+type Reader struct {
+	// Open decrypts a secret that looks encrypted. False: it cannot be read, and
+	// counts as missing. Nil: nothing is decrypted.
+	Open func(token string) (secret.Value, bool)
+	Now  func() time.Time
+
+	faults []Fault
+}
+
+// Read reads an object. With faults there is no tree.
+func (r Reader) Read(o *Object, v jsonedit.Value) (Tree, []Fault) {
+	tree := r.object(o, v, nil)
+	return tree, r.faults
+}
+
+func (r *Reader) fault(kind, msg string, loc []any) {
+	r.faults = append(r.faults, Fault{Type: kind, Loc: slices.Clone(loc), Msg: msg})
+}
+
+func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
+	if v.Exists() && v.Kind() != jsonedit.Object {
+		r.fault("model_attributes_type", "Input should be a valid dictionary or object to extract fields from", loc)
+		return nil
+	}
+	if o.variants != nil {
+		if o = r.variant(o, v, loc); o == nil {
+			return nil
+		}
+	}
+	if o.lacks(v) {
+		r.fault("value_error", "Value error, "+o.why, loc)
+		return nil
+	}
+	for _, name := range o.bars {
+		if v.Get(name).Exists() {
+			r.fault("value_error", "Value error, Removed agent settings: "+name, loc)
+		}
+	}
+	out := make(Tree, len(o.fields))
+	known := make(map[string]bool, len(o.fields))
+	for _, f := range o.fields {
+		known[f.Name] = true
+		value := r.value(f, v.Get(f.Name), append(loc, f.Name))
+		if !o.compact || !isEmpty(value) {
+			out[f.Name] = value
+		}
+	}
+	r.unknown(o, v, known, out, loc)
+	if o.after != nil {
+		o.after(out)
+	}
+	if o.check != nil && len(r.faults) == 0 {
+		if why := o.check(out); why != "" {
+			r.fault("value_error", "Value error, "+why, loc)
+		}
+	}
+	return out
+}
+
+// lacks reports whether an object has not what it needs. A number there is refused as
+// one.
+func (o *Object) lacks(v jsonedit.Value) bool {
+	if o.needs == "" || !v.Exists() {
+		return false
+	}
+	member := v.Get(o.needs)
+	text, _ := member.Text()
+	return text == "" && member.Kind() != jsonedit.Number
+}
+
+// unknown takes the members that an object does not know.
+func (r *Reader) unknown(o *Object, v jsonedit.Value, known map[string]bool, out Tree, loc []any) {
+	for name, member := range v.Members() {
+		switch {
+		case known[name] || o.rest == drop:
+		case o.rest == keep:
+			out[name] = json.RawMessage(member.Raw())
+		default:
+			r.fault("extra_forbidden", "Extra inputs are not permitted", append(loc, name))
+		}
+	}
+}
+
+// variant is the object that a member says it is.
+func (r *Reader) variant(o *Object, v jsonedit.Value, loc []any) *Object {
+	word := o.usual
+	if said := v.Get(o.by); said.Exists() {
+		word, _ = said.Text()
+	}
+	words := make([]string, 0, len(o.variants))
+	for _, known := range o.variants {
+		if known.word == word {
+			return known.Object
+		}
+		words = append(words, known.word)
+	}
+	if !v.Get(o.by).Exists() {
+		r.fault("union_tag_not_found", "Unable to extract tag using discriminator '"+o.by+"'", loc)
+		return nil
+	}
+	r.fault("union_tag_invalid", fmt.Sprintf("Input tag '%.80s' found using '%s' does not match any of the expected tags: '%s'",
+		word, o.by, strings.Join(words, "', '")), loc)
+	return nil
+}
+
+func (r *Reader) value(f Field, v jsonedit.Value, loc []any) any {
+	switch v.Kind() {
+	case jsonedit.Missing:
+		switch {
+		case f.required:
+			r.fault("missing", "Field required", loc)
+			return nil
+		case f.Kind == timeKind:
+			return json.RawMessage(jsonedit.Quote(r.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")))
+		case f.Kind != objectKind || f.fallback != "":
+			return r.fallback(f)
+		}
+	case jsonedit.Null:
+		if f.Kind == serversKind {
+			return Tree{}
+		}
+		if f.nullable {
+			return null()
+		}
+	}
+	return r.present(f, v, loc)
+}
+
+// present is the value of a member that is there.
+func (r *Reader) present(f Field, v jsonedit.Value, loc []any) any {
+	switch f.Kind {
+	case SecretKind:
+		return r.secret(f, v, loc)
+	case objectKind:
+		return r.object(f.object, v, loc)
+	case listKind:
+		return r.list(f, v, loc)
+	case mapKind, headersKind:
+		return r.members(f, v, loc)
+	case serversKind:
+		return r.servers(f, v, loc)
+	case sourceKind:
+		return r.source(v, loc)
+	case anyKind, timeKind:
+		return json.RawMessage(v.Raw())
+	}
+	raw, ok := f.Read(v)
+	if !ok {
+		kind, msg := f.refusal(v)
+		r.fault(kind, msg, loc)
+		return nil
+	}
+	return json.RawMessage(raw)
+}
+
+// fallback is the value of a member that is not there, in the form of its kind.
+func (r *Reader) fallback(f Field) any {
+	switch {
+	case f.Kind == listKind && f.fallback == "[]":
+		return []any{}
+	case (f.Kind == mapKind || f.Kind == headersKind || f.Kind == serversKind) && f.fallback == "{}":
+		return Tree{}
+	case f.Kind == FloatKind:
+		return json.RawMessage(strings.TrimSuffix(f.fallback, ".0")) // as a number is spelled that was read
+	}
+	return json.RawMessage(f.fallback)
+}
+
+func null() json.RawMessage { return json.RawMessage("null") }
+
+// secret is null for what stands for none, or a secret.Value.
+func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
+	text, ok := v.Text()
+	if _, fits := f.Read(v); !ok || !fits {
+		r.fault("string_type", "Input should be a valid string", loc)
+		return nil
+	}
+	if value, ok := r.open(text); ok {
+		return value
+	}
+	return null()
+}
+
+func (r *Reader) list(f Field, v jsonedit.Value, loc []any) any {
+	if v.Kind() != jsonedit.Array {
+		r.fault("list_type", "Input should be a valid list", loc)
+		return nil
+	}
+	out := []any{}
+	for item := range v.Elements() {
+		out = append(out, r.value(*f.item, item, append(loc, len(out))))
+	}
+	return out
+}
+
+// members are those of a map. A secret that is none is left out.
+func (r *Reader) members(f Field, v jsonedit.Value, loc []any) any {
+	if v.Kind() != jsonedit.Object {
+		r.fault("dict_type", "Input should be a valid dictionary", loc)
+		return nil
+	}
+	out := Tree{}
+	for name, member := range v.Members() {
+		item := *f.item
+		if f.Kind == headersKind && !secretName(name) {
+			item.Kind = TextKind
+		}
+		value := r.value(item, member, append(loc, name))
+		if f.item.Kind == SecretKind && isNull(value) {
+			continue
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// secretName reports whether OpenHands takes what has this name for a secret.
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(
+		[]string{"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN"},
+		func(word string) bool { return strings.Contains(name, word) },
+	)
+}
+
+// servers are tool servers, in their present form.
+func (r *Reader) servers(f Field, v jsonedit.Value, loc []any) any {
+	if v = unwrapped(v); v.Kind() != jsonedit.Object {
+		r.fault("dict_type", "Input should be a valid dictionary", loc)
+		return nil
+	}
+	out := Tree{}
+	for name, server := range v.Members() {
+		if server.Kind() == jsonedit.Object {
+			server = present(server)
+		}
+		out[name] = r.value(*f.item, server, append(loc, name))
+	}
+	return out
+}
+
+// source is a secret, or an object that says where one is.
+func (r *Reader) source(v jsonedit.Value, loc []any) any {
+	if v.Kind() == jsonedit.Object {
+		return r.object(secretSource(), v, loc)
+	}
+	return r.secret(Field{Kind: SecretKind}, v, loc)
+}
+
+func isNull(value any) bool {
+	raw, ok := value.(json.RawMessage)
+	return ok && string(raw) == "null"
+}
+
+func isEmpty(value any) bool {
+	tree, ok := value.(Tree)
+	return isNull(value) || ok && len(tree) == 0
+}
+
+// Names are the names of the members of a tree, in order.
+func (t Tree) Names() []string { return slices.Sorted(maps.Keys(t)) }
