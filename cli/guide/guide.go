@@ -17,6 +17,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -275,7 +276,7 @@ func AddFault(ctx context.Context, a *kit.App, err error, name string) error {
 	if e, ok := errors.AsType[*profile.EntryError](err); ok {
 		return fault.NewUsage("OpenHands does not accept this profile: "+e.Error(), "correct the model or the base URL")
 	}
-	if e, ok := errors.AsType[*profile.FieldError](err); ok {
+	if e, ok := errors.AsType[*shape.FieldError](err); ok {
 		return fault.NewUsage("OpenHands does not accept this profile: the value of "+e.Field+" is not valid", "correct or remove it")
 	}
 	return a.Setup().ProfileFault(ctx, err, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -102,7 +103,7 @@ type AddOptions struct {
 }
 
 // Add writes a new profile. It returns ErrName, ErrExists, ErrLimit, an
-// *EntryError or a *FieldError when OpenHands would not load it.
+// *EntryError or a *shape.FieldError when OpenHands would not load it.
 func (s *Store) Add(ctx context.Context, name string, d Draft, opts AddOptions) error {
 	name, err := newName(name)
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *Store) present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 		return nil, &EntryError{d.Action}
 	}
 	if bad := badFields(entry.Value); len(bad) > 0 {
-		return nil, &FieldError{bad[0]}
+		return nil, &shape.FieldError{Field: bad[0]}
 	}
 	if d.Action != canon.Migrate {
 		return doc, nil

@@ -2,13 +2,15 @@ package profile
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"strings"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/openhands/canon"
+	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -55,255 +57,104 @@ func (e *SettingsError) Error() string { return fmt.Sprintf("settings %s: %v", e
 
 func (e *SettingsError) Unwrap() error { return e.Err }
 
-// ConversationSettings reads the settings as OpenHands does, which takes its
-// defaults when there are none. It does so for settings that it cannot read,
-// too; here they are a [*SettingsError].
+// ConversationSettings reads the settings as OpenHands does, which takes its defaults when
+// there are none, and also when it cannot use them: then there is a [*SettingsError], too.
 func (s *Store) ConversationSettings() (ConversationSettings, error) {
-	out := ConversationSettings{MaxIterations: 500, Analyzer: true}
+	var lost []lostSecret
 	snap := s.settings().Read()
+	found, err := settings.Of(snap, shape.Reader{
+		Open: func(token string) (secret.Value, error) {
+			value, _, err := s.cfg.Ciphers.Decrypt(token)
+			return value, err
+		},
+		Lost: func(loc []any, err error) { lost = append(lost, lostSecret{loc, err}) },
+		Now:  func() time.Time { return time.Time{} }, // the engine knows the time better
+	})
+	out := ConversationSettings{
+		Confirmation: string(found.Conversation.Raw("confirmation_mode")) == "true", Analyzer: found.Conversation.Text("security_analyzer") == "llm",
+	}
+	if bad := json.Unmarshal(found.Conversation.Raw("max_iterations"), &out.MaxIterations); bad != nil {
+		return out, errNotRead
+	}
+	action, _ := document.ActionOf(err)
 	switch {
-	case snap.Missing():
-		return out, nil
-	case snap.Gate != nil && snap.Gate.Action == canon.ReportLegacyV0:
+	case action == canon.ReportLegacyV0:
 		out.Legacy = true
 		return out, nil
-	case snap.Gate != nil:
-		return out, &SettingsError{s.settings().Path, snap.Gate}
-	case snap.Doc.Irregular().NaN:
-		return out, &SettingsError{s.settings().Path, errNotANumber}
+	case err != nil:
+		return out, &SettingsError{snap.File.Path, err}
+	case snap.Missing():
+		return out, nil
+	case snap.Newer():
+		out.Newer = snap.Sealed.Error()
 	}
-	r := settingsReader{ciphers: s.cfg.Ciphers, out: &out}
-	r.conversation(snap.Doc.Root().Get("conversation_settings"))
-	r.agent(snap.Doc.Root().Get("agent_settings"))
-	if g := snap.Sealed; snap.Newer() {
-		out.Newer = g.Error()
+	if said := snap.Doc.Root().Get(settings.AgentMember); said.Exists() {
+		err = out.agent(found.Agent, said, lost)
 	}
-	if r.err != nil {
-		return out, &SettingsError{s.settings().Path, r.err}
-	}
-	return out, nil
+	return out, err
 }
 
-var errNotANumber = errors.New("a number is NaN or infinite")
-
-// settingsReader reads the settings until something is wrong with them.
-type settingsReader struct {
-	ciphers *Ciphers
-	out     *ConversationSettings
-	err     error
+// lostSecret is a secret of agent_settings that cannot be read.
+type lostSecret struct {
+	loc []any
+	err error
 }
 
-// member reads a member of an object, into gives its value in plain form.
-func (r *settingsReader) member(path string, object jsonedit.Value, f shape.Field, into any) {
-	if r.err != nil {
-		return
+// agent takes what engines read of agent_settings, as found in a file where it is said.
+func (c *ConversationSettings) agent(found shape.Tree, said jsonedit.Value, lost []lostSecret) error {
+	c.ACP = found.Text("agent_kind") == "acp"
+	servers, context := maps.Clone(found.Tree("mcp_config")), found.Tree("agent_context")
+	secrets := sourcesOf(context)
+	for _, l := range lost {
+		switch {
+		case l.loc[0] == "mcp_config":
+			delete(servers, l.loc[1].(string))
+		case !c.ACP && l.loc[0] == "agent_context" && l.loc[1] == "secrets":
+			delete(secrets, l.loc[2].(string))
+		default:
+			continue // it is of something that engines do not read
+		}
+		c.Lost = append(c.Lost, LostSecret{shape.Path(settings.AgentMember, l.loc), l.err})
 	}
-	value, ok := f.Read(object.Get(f.Name))
-	if !ok || json.Unmarshal(value, into) != nil {
-		r.refuse(join(path, f.Name))
+	agent := shape.Tree{"mcp_config": servers}
+	if !c.ACP {
+		switches(found, said)
+		agent.Take(found, "tools", "tool_concurrency_limit", shape.SubAgentsSwitch, shape.ModelSwitch)
+		agent["condenser"] = shape.Tree{}.Take(found.Tree("condenser"),
+			"condenser_kind", "enabled", "max_size", "keep_first", "max_tokens", "minimum_progress")
+		words := shape.Tree{"secrets": secrets}.Take(context, "system_message_suffix", "user_message_suffix", "disabled_skills")
+		if shape.IsNull(context["current_datetime"]) {
+			words["current_datetime"] = context["current_datetime"] // the agent is told no date
+		}
+		agent["agent_context"] = words
 	}
-}
-
-func (r *settingsReader) refuse(entry string) {
-	if r.err == nil {
-		r.err = &FieldError{entry}
-	}
-}
-
-// object is a member that has to be an object where it is there.
-func (r *settingsReader) object(path string, v jsonedit.Value, name string) jsonedit.Value {
-	member := v.Get(name)
-	switch member.Kind() {
-	case jsonedit.Missing, jsonedit.Null, jsonedit.Object:
-	default:
-		r.refuse(join(path, name))
-	}
-	return member
-}
-
-func join(path, name string) string { return path + "." + name }
-
-func (r *settingsReader) conversation(v jsonedit.Value) {
-	const path = "conversation_settings"
-	if v.Exists() && v.Kind() != jsonedit.Object {
-		r.refuse(path)
-		return
-	}
-	var analyzer *string
-	r.member(path, v, shape.Number("max_iterations", shape.IntKind, 1, "500"), &r.out.MaxIterations)
-	r.member(path, v, shape.Truth("confirmation_mode", "false"), &r.out.Confirmation)
-	r.member(path, v, shape.Choice("security_analyzer", `"llm"`, "llm", "none").OrNull(), &analyzer)
-	r.out.Analyzer = analyzer != nil && *analyzer == "llm"
-}
-
-// agentFields are the members of agent_settings that engines read and that are
-// not objects.
-func agentFields() []shape.Field {
-	return []shape.Field{shape.Number("tool_concurrency_limit", shape.IntKind, 1, "1")}
-}
-
-// condenserFields are those of its condenser.
-func condenserFields() []shape.Field {
-	return []shape.Field{
-		shape.Choice("condenser_kind", `"llm_summarizing"`, "llm_summarizing", "no_op"),
-		shape.Truth("enabled", "true"),
-		shape.Number("max_size", shape.IntKind, 20, "240"),
-		shape.Number("keep_first", shape.IntKind, 0, "2"),
-		shape.Number("max_tokens", shape.IntKind, 1, "null"),
-		shape.Number("minimum_progress", shape.FloatKind, 0, "0.1").UpTo(1),
-	}
-}
-
-// contextFields are those of its agent_context, the secrets apart.
-func contextFields() []shape.Field {
-	return []shape.Field{
-		shape.Maybe("system_message_suffix", shape.TextKind),
-		shape.Maybe("user_message_suffix", shape.TextKind),
-	}
-}
-
-func (r *settingsReader) agent(v jsonedit.Value) {
-	const path = "agent_settings"
-	if !v.Exists() || r.err != nil {
-		return
-	}
-	var kind string
-	r.member(path, v, shape.Choice("agent_kind", `"openhands"`, "openhands", "llm", "acp"), &kind)
-	r.out.ACP = kind == "acp"
-	agent := map[string]any{"mcp_config": r.servers(r.object(path, v, "mcp_config"))}
-	if !r.out.ACP {
-		r.plain(path, v, agentFields(), agent)
-		r.tools(path, v.Get("tools"), agent)
-		r.switches(path, v, agent)
-		condenser := map[string]any{}
-		r.plain(join(path, "condenser"), r.object(path, v, "condenser"), condenserFields(), condenser)
-		agent["condenser"] = condenser
-		agent["agent_context"] = r.context(join(path, "agent_context"), r.object(path, v, "agent_context"))
-	}
-	if r.err != nil {
-		return
-	}
-	data, err := json.Marshal(agent)
+	plain, err := shape.Expose(agent, shape.Plain)
 	if err != nil {
-		r.err = errNotRead
-		return
+		return errNotRead
 	}
-	r.out.Agent = secret.New(string(data))
+	data, err := json.Marshal(plain)
+	if err != nil {
+		return errNotRead
+	}
+	c.Agent = secret.New(string(data))
+	return nil
 }
 
-// plain adds the members of an object to out, in their plain forms.
-func (r *settingsReader) plain(path string, object jsonedit.Value, fields []shape.Field, out map[string]any) {
-	for _, f := range fields {
-		var value json.RawMessage
-		r.member(path, object, f, &value)
-		out[f.Name] = value
-	}
-}
-
-// tools are null, for OpenHands' own choice, or a list of named ones.
-func (r *settingsReader) tools(path string, v jsonedit.Value, agent map[string]any) {
-	if !v.Exists() || v.Kind() == jsonedit.Null {
-		return
-	}
-	if v.Kind() != jsonedit.Array {
-		r.refuse(join(path, "tools"))
-		return
-	}
-	for t := range v.Elements() {
-		if !isText(t.Get("name")) {
-			r.refuse(join(path, "tools"))
+// sourcesOf are the secrets of an agent_context without members that say nothing.
+func sourcesOf(context shape.Tree) shape.Tree {
+	out := shape.Tree{}
+	for name, value := range context.Tree("secrets") {
+		if source, ok := value.(shape.Tree); ok {
+			source = maps.Clone(source)
+			maps.DeleteFunc(source, func(_ string, value any) bool { return shape.IsNull(value) })
+			value = source
 		}
-	}
-	agent["tools"] = json.RawMessage(v.Raw())
-}
-
-func (r *settingsReader) context(path string, v jsonedit.Value) map[string]any {
-	out := map[string]any{}
-	r.plain(path, v, contextFields(), out)
-	if date := v.Get("current_datetime"); date.Kind() == jsonedit.Null {
-		out["current_datetime"] = nil // the agent is told no date
-	}
-	if disabled := v.Get("disabled_skills"); disabled.Kind() == jsonedit.Array {
-		for name := range disabled.Elements() {
-			if !isText(name) {
-				r.refuse(join(path, "disabled_skills"))
-			}
-		}
-		out["disabled_skills"] = json.RawMessage(disabled.Raw())
-	}
-	secrets := map[string]any{}
-	path = join(path, "secrets")
-	for name, v := range r.object("agent_settings.agent_context", v, "secrets").Members() {
-		entry, lost := join(path, name), len(r.out.Lost)
-		value, kept := r.secret(entry, v, "value", "headers")
-		if kept && len(r.out.Lost) == lost {
-			secrets[name] = value
-		}
-	}
-	out["secrets"] = secrets
-	return out
-}
-
-// servers are the MCP servers without those that lack a secret.
-func (r *settingsReader) servers(v jsonedit.Value) map[string]any {
-	path := "agent_settings.mcp_config"
-	if wrapped := v.Get("mcpServers"); wrapped.Kind() == jsonedit.Object { // before OpenHands 1.37
-		v, path = wrapped, join(path, "mcpServers")
-	}
-	out := map[string]any{}
-	for name, server := range v.Members() {
-		entry, lost := join(path, name), len(r.out.Lost)
-		if server.Kind() != jsonedit.Object {
-			r.refuse(entry)
-			continue
-		}
-		members := map[string]any{}
-		for member, v := range server.Members() {
-			if !slices.Contains([]string{"env", "headers", "auth"}, member) {
-				members[member] = json.RawMessage(v.Raw())
-			} else if value, kept := r.secret(join(entry, member), v); kept {
-				members[member] = value
-			}
-		}
-		if len(r.out.Lost) == lost {
-			out[name] = members
+		if !shape.IsNull(value) {
+			out[name] = value
 		}
 	}
 	return out
 }
-
-// secret is a value with the encrypted texts in it decrypted: all of them, or
-// those of the members named and below. It is false for one that is not there:
-// a blank. One that cannot be read is added to the lost ones.
-func (r *settingsReader) secret(entry string, v jsonedit.Value, only ...string) (value any, kept bool) {
-	switch v.Kind() {
-	case jsonedit.String:
-		if keyState(v) == KeyNone {
-			return nil, false
-		}
-		plain, err := readSecret(v, r.ciphers)
-		if err == nil && keyState(v) == KeyRedacted {
-			err = errRedacted
-		}
-		if err != nil {
-			r.out.Lost = append(r.out.Lost, LostSecret{entry, err})
-		}
-		return plain.Reveal(), true
-	case jsonedit.Object:
-		members := map[string]any{}
-		for name, member := range v.Members() {
-			if len(only) > 0 && !slices.Contains(only, name) {
-				members[name] = json.RawMessage(member.Raw())
-			} else if inner, kept := r.secret(join(entry, name), member); kept {
-				members[name] = inner
-			}
-		}
-		return members, true
-	}
-	return json.RawMessage(v.Raw()), true
-}
-
-var errRedacted = errors.New("the key was replaced by a mask when the profile was saved")
 
 // LostText reports which secrets cannot be read, in a sentence; "" for none.
 func (c ConversationSettings) LostText() string {
@@ -315,9 +166,4 @@ func (c ConversationSettings) LostText() string {
 		list[i] = fmt.Sprintf("%s (%v)", l.Entry, l.Err)
 	}
 	return strings.Join(list, ", ")
-}
-
-func isText(v jsonedit.Value) bool {
-	_, ok := v.Text()
-	return ok
 }

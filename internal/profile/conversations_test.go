@@ -75,9 +75,9 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 	wantAgent(t, got, `{
 		"tools": [{"name": "terminal", "params": {}}], "enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 3,
 		"mcp_config": {"files": {
-			"command": "files", "args": ["--all"], "timeout": 7, "env": {"TOKEN": "`+fixtureKey+`", "PLAIN": "p"}
+			"command": "files", "args": ["--all"], "timeout": 7, "enabled": true, "env": {"TOKEN": "`+fixtureKey+`", "PLAIN": "p"}
 		}, "web": {
-			"url": "https://mcp.example.org", "headers": {"X-Key": "`+fixtureKey+`"},
+			"url": "https://mcp.example.org", "enabled": true, "headers": {"X-Key": "`+fixtureKey+`"},
 			"auth": {"strategy": "bearer", "value": "`+fixtureKey+`"}
 		}},
 		"agent_context": {
@@ -103,8 +103,8 @@ func TestConversationSettingsHavePlainForms(t *testing.T) {
 		t.Errorf("settings %+v", got)
 	}
 	wantAgent(t, got, `{
-		"enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 1, "mcp_config": {"old": {"command": "x", "type": "stdio"}},
-		"agent_context": {"system_message_suffix": null, "user_message_suffix": null, "secrets": {}},
+		"enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 1, "mcp_config": {"old": {"command": "x", "transport": "stdio", "enabled": true}},
+		"agent_context": {"system_message_suffix": null, "user_message_suffix": null, "disabled_skills": [], "secrets": {}},
 		"condenser": {"condenser_kind": "llm_summarizing", "enabled": false, "max_size": 80, "keep_first": 2, "max_tokens": null, "minimum_progress": 0.1}
 	}`)
 }
@@ -156,7 +156,9 @@ func TestSecretsOfSettingsThatCannotBeReadAreLeftOutAndNamed(t *testing.T) {
 	}
 }
 
-func TestBrokenSettingsAreNoDefaults(t *testing.T) {
+// OpenHands takes its defaults for settings that it cannot use. So are they here, with the
+// reason.
+func TestBrokenSettingsAreTheDefaultsWithTheReason(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
 		`{"agent_settings":`:   "JSON",
@@ -175,7 +177,10 @@ func TestBrokenSettingsAreNoDefaults(t *testing.T) {
 		`{"agent_settings":{"agent_context":{"secrets":[]}}}`:                        "agent_settings.agent_context.secrets",
 		`{"agent_settings":{"agent_context":{"system_message_suffix":[]}}}`:          "agent_settings.agent_context.system_message_suffix",
 		`{"agent_settings":{"agent_context":{"disabled_skills":[1]}}}`:               "agent_settings.agent_context.disabled_skills",
+		`{"agent_settings":{"verification":{"critic_mode":"hidden"}}}`:               "agent_settings.verification.critic_mode",
 		`{"conversation_settings":[]}`:                                               "conversation_settings",
+		`{"conversation_settings":{"container_cpus":0}}`:                             "conversation_settings.container_cpus",
+		`{"misc_settings":[]}`:                                                       "misc_settings",
 		`{"conversation_settings":{"max_iterations":0}}`:                             "conversation_settings.max_iterations",
 		`{"conversation_settings":{"max_iterations":"hidden"}}`:                      "conversation_settings.max_iterations",
 		`{"conversation_settings":{"confirmation_mode":"hidden"}}`:                   "conversation_settings.confirmation_mode",
@@ -183,7 +188,10 @@ func TestBrokenSettingsAreNoDefaults(t *testing.T) {
 		`{"agent_settings":{"mcp_config":{"a":{"timeout":NaN}}},"schema_version":2}`: "NaN",
 	} {
 		s := newStore(t, map[string]string{"settings.json": src})
-		_, err := s.ConversationSettings()
+		got, err := s.ConversationSettings()
+		if got.MaxIterations != 500 || got.Confirmation || !got.Analyzer || !got.Agent.IsZero() {
+			t.Errorf("%s: %+v", src, got)
+		}
 		bad, ok := errors.AsType[*profile.SettingsError](err)
 		if !ok || bad.Path != s.path("settings.json") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", src, err, want)
@@ -199,7 +207,7 @@ func TestSettingsOfOthersSaySo(t *testing.T) {
 	if !acp.ACP {
 		t.Errorf("settings %+v", acp)
 	}
-	wantAgent(t, acp, `{"mcp_config":{"one":{"command":"x"}}}`)
+	wantAgent(t, acp, `{"mcp_config":{"one":{"command":"x","enabled":true}}}`)
 	if old := conversationSettings(t, `{"llm_model":"x","language":"en"}`); !old.Legacy || old.MaxIterations != 500 {
 		t.Errorf("settings %+v", old)
 	}

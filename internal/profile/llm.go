@@ -101,13 +101,6 @@ type Fallback struct {
 // errNotRead takes the place of errors that could quote a value.
 var errNotRead = errors.New("the entry cannot be read")
 
-// FieldError says that OpenHands rejects the value of a member.
-type FieldError struct{ Field string }
-
-func (e *FieldError) Error() string {
-	return "OpenHands rejects the value of " + e.Field
-}
-
 // allFields are the members of an entry that a release of OpenHands in use has.
 func allFields() []shape.Field { return append(shape.LLM(), shape.LLMNewer()...) }
 
@@ -142,13 +135,13 @@ func unknownFields(entry jsonedit.Value) []string {
 }
 
 // readLLM reads an entry, but not its secrets: only what they are. The error is
-// a *FieldError for the first member that OpenHands refuses.
+// a *shape.FieldError for the first member that OpenHands refuses.
 func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 	plain := map[string]json.RawMessage{}
 	for _, f := range allFields() {
 		value, ok := f.Read(entry.Get(f.Name))
 		if !ok {
-			return LLM{}, &FieldError{f.Name}
+			return LLM{}, &shape.FieldError{Field: f.Name}
 		}
 		if f.Kind != shape.HeadersKind && f.Kind != shape.FreeKind {
 			plain[f.Name] = value
@@ -177,7 +170,7 @@ func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 	}
 	if v := entry.Get(fallbackMember); v.Exists() && v.Kind() != jsonedit.Null {
 		if llm.Fallback = readFallback(v); llm.Fallback == nil {
-			return LLM{}, &FieldError{fallbackMember}
+			return LLM{}, &shape.FieldError{Field: fallbackMember}
 		}
 	}
 	llm.settle(models)

@@ -44,7 +44,7 @@ func (p *Profile) Subject(field string) secret.Subject {
 
 // Load reads a profile as OpenHands does: in its present form, with the URL and
 // the key of its provider connection, keys decrypted. It returns ErrNotFound,
-// ErrName, a *document.GateError, a *FieldError or a *ConnectionError. A key
+// ErrName, a *document.GateError, a *shape.FieldError or a *ConnectionError. A key
 // that cannot be decrypted is not an error here; see Profile.KeyErr.
 func (s *Store) Load(name string) (*Profile, error) {
 	name, err := CleanName(name)

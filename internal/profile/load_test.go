@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -111,7 +112,7 @@ func TestLoadErrors(t *testing.T) {
 		if e, ok := errors.AsType[*profile.EntryError](err); ok {
 			got = string(e.Action)
 		}
-		if e, ok := errors.AsType[*profile.FieldError](err); ok {
+		if e, ok := errors.AsType[*shape.FieldError](err); ok {
 			got = e.Field
 		}
 		if !strings.Contains(got, want) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -84,22 +85,22 @@ var instanceText = pattern.Of(`\{\{\s*instance_text\s*\}\}`)
 // badMeta reports why OpenHands does not load a meta-profile.
 func badMeta(root jsonedit.Value) error {
 	if !isText(root.Get("classifier_model")) {
-		return &FieldError{"classifier_model"}
+		return &shape.FieldError{Field: "classifier_model"}
 	}
 	classes := root.Get("classes")
 	if classes.Exists() && classes.Kind() != jsonedit.Array {
-		return &FieldError{"classes"}
+		return &shape.FieldError{Field: "classes"}
 	}
 	count := 0
 	for class := range classes.Elements() {
 		count++
 		if !isText(class.Get("description")) || !isText(class.Get("model")) {
-			return &FieldError{"classes"}
+			return &shape.FieldError{Field: "classes"}
 		}
 	}
 	for _, name := range []string{"prompt_template", "model_table"} {
 		if v := root.Get(name); v.Exists() && v.Kind() != jsonedit.Null && !isText(v) {
-			return &FieldError{name}
+			return &shape.FieldError{Field: name}
 		}
 	}
 	if template, ok := root.Get("prompt_template").Text(); ok {
@@ -194,4 +195,9 @@ func (c *checker) metas(files []document.File) {
 	if active := refOf(snap.Doc.Root().Get(activeMeta)); active != "" && !metas[active] {
 		finding{c: c, file: snap.File}.add(Warning, "active-meta-missing", "activate another meta-profile in OpenHands", "the active meta-profile %.80q does not exist", active)
 	}
+}
+
+func isText(v jsonedit.Value) bool {
+	_, ok := v.Text()
+	return ok
 }

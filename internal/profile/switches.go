@@ -8,37 +8,23 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
-// switches adds the switches to an agent whose tools were read. In older settings they
-// decide, whatever the list says of the tool that changes the model. In newer ones the
-// list decides: version 8 ignores switches that are left over, and OpenHands does not load
-// later settings that have one, which is reported by removed. Sub-agents have the same
-// name in both kinds of list.
-func (r *settingsReader) switches(path string, v jsonedit.Value, agent map[string]any) {
-	listed := takeModelSwitch(v.Get("tools"), agent)
-	if version, _ := v.Get("schema_version").Int(); version < shape.SinceToolsAlone {
-		r.plain(path, v, []shape.Field{shape.Truth(shape.SubAgentsSwitch, "false"), shape.Truth(shape.ModelSwitch, "true")}, agent)
-		return
-	}
-	agent[shape.SubAgentsSwitch] = false
-	agent[shape.ModelSwitch] = listed || v.Get("tools").Kind() != jsonedit.Array
-}
-
-// takeModelSwitch takes the tool that changes the model out of the tools of an agent, and
-// reports whether it was there.
-func takeModelSwitch(tools jsonedit.Value, agent map[string]any) bool {
-	if tools.Kind() != jsonedit.Array {
-		return false
-	}
-	others, found := []json.RawMessage{}, false
-	for t := range tools.Elements() {
-		if name, _ := t.Get("name").Text(); shape.IsModelTool(name) {
-			found = true
-			continue
+// switches says the tools of an agent by switches, as engines read them. In older settings
+// they decide, whatever the list says of the tool that changes the model; without a list
+// they stand for tools that the present form has to list.
+func switches(agent shape.Tree, said jsonedit.Value) {
+	version, _ := said.Get("schema_version").Int()
+	if version >= shape.SinceToolsAlone || said.Get("tools").Kind() == jsonedit.Array {
+		agent.Unfold()
+	} else {
+		delete(agent, "tools")
+		for _, f := range []shape.Field{shape.Truth(shape.SubAgentsSwitch, "false"), shape.Truth(shape.ModelSwitch, "true")} {
+			value, _ := f.Read(said.Get(f.Name)) // it was read when the settings were brought to their present form
+			agent[f.Name] = json.RawMessage(value)
 		}
-		others = append(others, json.RawMessage(t.Raw()))
 	}
-	agent["tools"] = others
-	return found
+	if shape.IsNull(agent["tools"]) {
+		delete(agent, "tools")
+	}
 }
 
 // removed reports members of the agent settings for which OpenHands does not load the

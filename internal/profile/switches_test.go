@@ -105,8 +105,7 @@ func refusedSettings() map[string]string {
 	}
 }
 
-// Such settings count here as far as they can be understood; check says that OpenHands
-// does not load them.
+// Such settings count as the defaults, as in OpenHands; check says so.
 func TestCheckNamesWhatNewerSettingsCannotHave(t *testing.T) {
 	t.Parallel()
 	for src, name := range refusedSettings() {
@@ -114,8 +113,8 @@ func TestCheckNamesWhatNewerSettingsCannotHave(t *testing.T) {
 		if active, err := s.Active(); err != nil || active != "p" {
 			t.Errorf("active %q, %v", active, err)
 		}
-		if _, err := s.ConversationSettings(); err != nil {
-			t.Error(err)
+		if got, err := s.ConversationSettings(); err == nil || !strings.HasSuffix(err.Error(), "agent_settings."+name) || !got.Agent.IsZero() {
+			t.Errorf("%+v, %v", got, err)
 		}
 		report, err := s.Check(t.Context(), profile.CheckOptions{})
 		must(t, err)

@@ -74,7 +74,7 @@ func settingsGate(root jsonedit.Value) *GateError {
 func (k Kind) seal(root jsonedit.Value) *GateError {
 	switch k {
 	case Settings:
-		return NewerSettings(root, settingsVersion, agentVersion)
+		return NewerSettings(root)
 	case AgentProfile:
 		if n, ok := root.Get("schema_version").Int(); ok && n > agentProfileVersion {
 			return tooNew("schema_version", n, agentProfileVersion)
@@ -83,16 +83,16 @@ func (k Kind) seal(root jsonedit.Value) *GateError {
 	return nil
 }
 
-// NewerSettings reports which version in settings that may be loaded is newer than
-// these ones, or than that of all conversation settings that are known.
-func NewerSettings(root jsonedit.Value, settings, agent int64) *GateError {
+// NewerSettings reports which version in settings that may be loaded is newer than all
+// known ones.
+func NewerSettings(root jsonedit.Value) *GateError {
 	for _, of := range []struct {
 		path   string
 		object jsonedit.Value
 		known  int64
 	}{
-		{"schema_version", root, settings},
-		{"agent_settings.schema_version", root.Get("agent_settings"), agent},
+		{"schema_version", root, settingsVersion},
+		{"agent_settings.schema_version", root.Get("agent_settings"), agentVersion},
 		{"conversation_settings.schema_version", root.Get("conversation_settings"), conversationVersion},
 	} {
 		if n, ok := of.object.Get("schema_version").Int(); ok && n > of.known {

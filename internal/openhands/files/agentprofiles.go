@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -29,7 +30,7 @@ func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, err
 	if err != nil {
 		return openhands.AgentProfiles{}, err
 	}
-	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: s.load().activeAgent}, nil
+	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: s.load().ActiveAgent}, nil
 }
 
 // ensureActive makes the recipe "default" the active one where the active one is not there.
@@ -37,8 +38,8 @@ func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, err
 // other recipe is the active one.
 func (s *Store) ensureActive(ctx context.Context) error {
 	now := s.load()
-	if now.activeAgent != nil {
-		if _, err := s.agentName(*now.activeAgent); err == nil {
+	if now.ActiveAgent != nil {
+		if _, err := s.agentName(*now.ActiveAgent); err == nil {
 			return nil
 		}
 	}
@@ -235,18 +236,18 @@ func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
 	if err != nil || id == nil {
 		return busy(err)
 	}
-	if now := s.load().activeAgent; now == nil || *now != *id {
+	if now := s.load().ActiveAgent; now == nil || *now != *id {
 		return nil
 	}
-	err = s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+	err = s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		after := before
-		after.activeAgent = nil
+		after.ActiveAgent = nil
 		var err error
-		if before.agent.Text("agent_kind") != "openhands" { // what is left is of the recipe that was removed
-			if after.agent, _, err = s.readJSON(shape.AgentSettings(), []byte("{}")); err != nil {
+		if before.Agent.Text("agent_kind") != "openhands" { // what is left is of the recipe that was removed
+			if after.Agent, _, err = s.readJSON(shape.AgentSettings(), []byte("{}")); err != nil {
 				return nil, err
 			}
-			after.agent["mcp_config"] = before.agent["mcp_config"]
+			after.Agent["mcp_config"] = before.Agent["mcp_config"]
 		}
 		return s.write(doc, before, after)
 	})
@@ -316,9 +317,9 @@ func (s *Store) agentName(id string) (string, error) {
 
 // point sets the active recipe.
 func (s *Store) point(ctx context.Context, id *string) error {
-	return s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+	return s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		w := &writer{doc: doc, show: shape.Plain}
-		w.name(activeAgentMember, before.activeAgent, id)
+		w.name(settings.ActiveAgentMember, before.ActiveAgent, id)
 		return w.doc, w.err
 	})
 }

@@ -69,8 +69,9 @@ func (s *Store) connection(id string) (*openhands.Connection, secret.Value, erro
 		if c.ID != id {
 			continue
 		}
-		key, ok := s.stored(v.Get("api_key"))
-		if c.KeySet && !ok {
+		text, _ := v.Get("api_key").Text()
+		key := s.reader().Stored(text)
+		if c.KeySet && key.IsZero() {
 			return nil, secret.Value{}, refuse(openhands.Malformed, "The API key of provider connection '%s' cannot be decrypted. "+
 				"Verify that OH_SECRET_KEY is the key that it was saved with.", id)
 		}
@@ -159,7 +160,7 @@ func (s *Store) unreferenced(ctx context.Context, id string) error {
 	if len(by) > 0 {
 		reasons = append(reasons, "referenced by LLM profile(s): "+joined(by))
 	}
-	if s.load().agent.Tree("llm").Text("provider_connection_id") == id {
+	if s.load().Agent.Tree("llm").Text("provider_connection_id") == id {
 		reasons = append(reasons, "referenced by the active agent settings")
 	}
 	if len(reasons) == 0 {

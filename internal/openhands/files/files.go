@@ -59,9 +59,11 @@ func New(cfg Config) *Store {
 	return &Store{Config: cfg, base: cfg.Profiles.Base()}
 }
 
+func (s *Store) reader() shape.Reader { return shape.Reader{Open: s.open, Now: s.Now} }
+
 // read reads an object; what cannot be decrypted counts as missing.
 func (s *Store) read(o *shape.Object, v jsonedit.Value) (shape.Tree, []shape.Fault) {
-	return shape.Reader{Open: s.open, Now: s.Now}.Read(o, v)
+	return s.reader().Read(o, v)
 }
 
 // readJSON is read for what comes from a client or was merged.
@@ -74,10 +76,9 @@ func (s *Store) readJSON(o *shape.Object, data []byte) (shape.Tree, []shape.Faul
 	return tree, faults, nil
 }
 
-func (s *Store) open(token string) (secret.Value, bool) {
+func (s *Store) open(token string) (secret.Value, error) {
 	text, err := s.Unseal(token)
-	value := secret.New(text)
-	return value, err == nil && !value.IsZero()
+	return secret.New(text), err
 }
 
 // Unseal decrypts a secret that was encrypted for a client or in a file.

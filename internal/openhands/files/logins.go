@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) Login(url string) (state []byte, known bool, err error) {
 	if !known {
 		return nil, false, nil
 	}
-	tree := st.agent.Tree(serversMember).Tree(name).Tree(authMember).Tree(stateMember)
+	tree := st.Agent.Tree(serversMember).Tree(name).Tree(authMember).Tree(stateMember)
 	if len(tree) == 0 {
 		return nil, true, nil
 	}
@@ -34,8 +35,8 @@ func (s *Store) Login(url string) (state []byte, known bool, err error) {
 }
 
 // loginServer finds a server by its URL.
-func loginServer(st settings, url string) (name string, known bool) {
-	all := st.agent.Tree(serversMember)
+func loginServer(st settings.Settings, url string) (name string, known bool) {
+	all := st.Agent.Tree(serversMember)
 	for _, name := range all.Names() {
 		server := all.Tree(name)
 		if strings.TrimRight(server.Text("url"), "/") == strings.TrimRight(url, "/") && server.Tree(authMember).Text("strategy") == "oauth2" {
@@ -51,15 +52,15 @@ func (s *Store) SaveLogin(ctx context.Context, url string, state []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+	return s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		name, known := loginServer(before, url)
 		if !known {
 			return nil, refuse(openhands.NotFound, "The settings have no MCP server with this URL and a login")
 		}
-		after, all := before, before.agent.Tree(serversMember)
+		after, all := before, before.Agent.Tree(serversMember)
 		server := all.Tree(name)
 		auth := server.Tree(authMember).With(stateMember, login)
-		after.agent = before.agent.With(serversMember, all.With(name, server.With(authMember, auth)))
+		after.Agent = before.Agent.With(serversMember, all.With(name, server.With(authMember, auth)))
 		return s.write(doc, before, after)
 	})
 }

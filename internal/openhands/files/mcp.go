@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
@@ -22,7 +23,7 @@ func (s *Store) AddServer(ctx context.Context, name string, server []byte) (open
 	if err != nil {
 		return openhands.Settings{}, err
 	}
-	return s.patch(ctx, serverPatch(name, plain), func(now settings) error {
+	return s.patch(ctx, serverPatch(name, plain), func(now settings.Settings) error {
 		if hasServer(now, name) {
 			return refuse(openhands.Taken, "MCP server '%s' already exists", name)
 		}
@@ -62,13 +63,13 @@ func serverPatch(name string, server map[string]any) openhands.Patch {
 	return openhands.Patch{Agent: map[string]any{"mcp_config": map[string]any{name: value}}}
 }
 
-func hasServer(now settings, name string) bool {
-	_, there := now.agent.Tree("mcp_config")[name]
+func hasServer(now settings.Settings, name string) bool {
+	_, there := now.Agent.Tree("mcp_config")[name]
 	return there
 }
 
-func needServer(name string) func(settings) error {
-	return func(now settings) error {
+func needServer(name string) func(settings.Settings) error {
+	return func(now settings.Settings) error {
 		if !hasServer(now, name) {
 			return refuse(openhands.NotFound, "MCP server '%s' was not found", name)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 )
@@ -26,7 +27,7 @@ const (
 
 // MetaProfiles are all meta-profiles, those that cannot be used included.
 func (s *Store) MetaProfiles(context.Context) (openhands.MetaProfiles, error) {
-	out := openhands.MetaProfiles{Profiles: []openhands.MetaProfile{}, Active: s.load().activeMeta}
+	out := openhands.MetaProfiles{Profiles: []openhands.MetaProfile{}, Active: s.load().ActiveMeta}
 	entries, err := document.ListDir(document.MetaProfilesDir(s.base))
 	if err != nil {
 		return out, fmt.Errorf("list meta-profiles: %w", err)
@@ -150,7 +151,7 @@ func (s *Store) RemoveMetaProfile(ctx context.Context, name string) error {
 	if err != nil {
 		return busy(err)
 	}
-	if active := s.load().activeMeta; active == nil || *active != name {
+	if active := s.load().ActiveMeta; active == nil || *active != name {
 		return nil
 	}
 	_, err = s.Patch(ctx, openhands.Patch{SetActiveMeta: true, Agent: map[string]any{inlineMetaMember: nil}})
@@ -174,15 +175,15 @@ func (s *Store) ActivateMetaProfile(ctx context.Context, name string) (bool, err
 
 // route sets the active meta-profile as a patch says. Only OpenHands' own agent chooses
 // models by one.
-func (st *settings) route(p openhands.Patch) {
-	if st.agent.Text("agent_kind") == "acp" {
-		st.activeMeta = nil
+func route(st *settings.Settings, p openhands.Patch) {
+	if st.Agent.Text("agent_kind") == "acp" {
+		st.ActiveMeta = nil
 		return
 	}
 	if !p.SetActiveMeta {
 		return
 	}
-	st.activeMeta = p.ActiveMeta
-	st.agent = st.agent.With(routingMember, json.RawMessage(strconv.FormatBool(p.ActiveMeta != nil)))
-	st.agent.Set(activeMetaMember, p.ActiveMeta)
+	st.ActiveMeta = p.ActiveMeta
+	st.Agent = st.Agent.With(routingMember, json.RawMessage(strconv.FormatBool(p.ActiveMeta != nil)))
+	st.Agent.Set(settings.ActiveMetaMember, p.ActiveMeta)
 }

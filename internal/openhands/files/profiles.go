@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
@@ -18,8 +17,6 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
-
-func isToken(text string) bool { return fernet.IsToken(text) }
 
 // invisible are what OpenHands leaves out of its list.
 var invisible = []canon.Action{canon.ErrorName, canon.ErrorCorrupt, canon.ErrorNotObject, canon.ErrorUnreadable}
@@ -31,7 +28,7 @@ func (s *Store) LLMProfiles(ctx context.Context) (openhands.LLMProfiles, error) 
 		return openhands.LLMProfiles{}, fmt.Errorf("list profiles: %w", err)
 	}
 	names := s.keyNames(ctx)
-	out := openhands.LLMProfiles{Profiles: []openhands.LLMProfile{}, Active: s.load().active}
+	out := openhands.LLMProfiles{Profiles: []openhands.LLMProfile{}, Active: s.load().Active}
 	for _, p := range list {
 		if slices.Contains(invisible, p.Action) {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -134,7 +135,7 @@ func (s *Store) recipeLLM(name string) (shape.Tree, error) {
 // chosenServers are the tool servers of a recipe, by name, and the names that there are
 // no servers for.
 func (s *Store) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, dangling []string) {
-	all := s.load().agent.Tree("mcp_config")
+	all := s.load().Agent.Tree("mcp_config")
 	resolved, dangling = []string{}, []string{}
 	refs, some := recipe.Texts("mcp_server_refs")
 	if !some {
@@ -179,7 +180,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 		for _, name := range []string{"agent", "condenser", "verification", "tool_concurrency_limit"} {
 			agent[name] = recipe[name]
 		}
-		for of, name := range map[string]string{"persona": "persona", routingMember: routingMember, "meta_profile_ref": activeMetaMember} {
+		for of, name := range map[string]string{"persona": "persona", routingMember: routingMember, "meta_profile_ref": settings.ActiveMetaMember} {
 			if value, has := recipe[of]; has {
 				agent[name] = value
 			}

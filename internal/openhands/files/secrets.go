@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
@@ -40,23 +39,12 @@ func (s *Store) Secret(_ context.Context, name string) (string, error) {
 		if v.Kind() == jsonedit.Object {
 			v = v.Get("secret")
 		}
-		if value, ok := s.stored(v); ok {
+		raw, _ := v.Text()
+		if value := s.reader().Stored(raw); !value.IsZero() {
 			return value.Reveal(), nil
 		}
 	}
 	return "", refuse(openhands.NotFound, "Secret not found")
-}
-
-// stored is the secret that a text in a file stands for.
-func (s *Store) stored(v jsonedit.Value) (secret.Value, bool) {
-	raw, _ := v.Text()
-	switch {
-	case strings.TrimSpace(raw) == "" || raw == secret.Redacted:
-		return secret.Value{}, false
-	case isToken(raw):
-		return s.open(raw)
-	}
-	return secret.New(raw), true
 }
 
 // SetSecret stores a secret, in the place of one of that name.

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
@@ -19,18 +20,18 @@ import (
 const seedName = "default"
 
 // seed makes a recipe of the settings and makes it the active one.
-func (s *Store) seed(ctx context.Context, now settings) error {
+func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 	llm := seedName
-	acp := now.agent.Text("agent_kind") == "acp"
+	acp := now.Agent.Text("agent_kind") == "acp"
 	switch {
-	case now.active != nil && *now.active != "":
-		llm = *now.active
+	case now.Active != nil && *now.Active != "":
+		llm = *now.Active
 	case !acp:
-		if err := s.seedLLM(ctx, now.agent.Tree("llm")); err != nil {
+		if err := s.seedLLM(ctx, now.Agent.Tree("llm")); err != nil {
 			return err
 		}
 	}
-	recipe, version := seedRecipe(now.agent, llm)
+	recipe, version := seedRecipe(now.Agent, llm)
 	f := document.AgentProfileFile(s.base, seedName)
 	var id *string
 	err := f.WithLock(ctx, s.Locking, func() error {
@@ -104,7 +105,7 @@ func seedRecipe(agent shape.Tree, llm string) (shape.Tree, int64) {
 		}
 	}
 	recipe["verification"] = verification
-	newer := shape.Tree{"persona": agent["persona"], routingMember: agent[routingMember], "meta_profile_ref": agent[activeMetaMember]}
+	newer := shape.Tree{"persona": agent["persona"], routingMember: agent[routingMember], "meta_profile_ref": agent[settings.ActiveMetaMember]}
 	if shape.Equal(newer, shape.Tree{"persona": null(), routingMember: json.RawMessage("false"), "meta_profile_ref": null()}) {
 		recipe.Unfold()
 		return recipe, shape.SwitchesVersion

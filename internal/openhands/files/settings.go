@@ -10,19 +10,9 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
-	"github.com/ohgw/ohgw/internal/openhands/schema"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
-)
-
-// The members of the settings.
-const (
-	agentMember        = "agent_settings"
-	conversationMember = "conversation_settings"
-	miscMember         = "misc_settings"
-	activeMember       = "active_profile"
-	activeAgentMember  = "active_agent_profile_id"
-	activeMetaMember   = "active_meta_profile"
 )
 
 // emptySettings is what settings are made of that are not there yet. They are of the
@@ -38,73 +28,16 @@ const emptySettings = `{
   }
 }`
 
-// settings are the settings as they are understood.
-type settings struct {
-	agent, conversation shape.Tree
-	misc                json.RawMessage
-
-	active, activeAgent, activeMeta *string
-}
-
 // errSettings says that OpenHands' settings cannot be understood.
 var errSettings = &openhands.Error{Kind: openhands.Unreadable, Msg: "Settings file is corrupted or encrypted with a different key"}
 
-// understand reads settings of any version as the newest one. Those of an OpenHands that is
-// newer still are read as far as they are understood.
-func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
-	if doc.Irregular().NaN {
-		return settings{}, errSettings
-	}
-	doc, err := present(doc)
-	if err != nil {
-		return settings{}, errSettings
-	}
-	root := doc.Root()
-	agent, faults := s.read(shape.AgentSettings(), root.Get(agentMember))
-	conversation, more := s.read(shape.ConversationSettings(), root.Get(conversationMember))
-	misc := root.Get(miscMember)
-	if len(faults)+len(more) > 0 || misc.Exists() && misc.Kind() != jsonedit.Object {
-		return settings{}, errSettings
-	}
-	out := settings{
-		agent: agent, conversation: conversation, misc: json.RawMessage("{}"),
-		active: text(root.Get(activeMember)), activeAgent: text(root.Get(activeAgentMember)), activeMeta: text(root.Get(activeMetaMember)),
-	}
-	if misc.Exists() {
-		out.misc = json.RawMessage(misc.Raw())
-	}
-	return out, nil
-}
-
-// present is the text of settings in its newest form that is known.
-func present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
-	if newer := document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion); newer != nil {
-		return doc, nil //nolint:nilerr // a newer form is presented as it is
-	}
-	now, err := schema.Settings(doc, schema.Latest)
-	if err != nil {
-		return nil, errSettings
-	}
-	return now.Doc, nil
-}
-
-// load reads the settings as OpenHands does: those that it cannot read are as if there
-// were none.
-func (s *Store) load() settings {
+// load reads the settings; those that cannot be used count as OpenHands' defaults.
+func (s *Store) load() settings.Settings {
 	snap := document.SettingsFile(s.base).Read()
-	if snap.Doc != nil && snap.Gate == nil {
-		if found, err := s.understand(snap.Doc); err == nil {
-			return found
-		}
-	}
-	if !snap.Missing() {
-		s.Log.Warn("the settings of OpenHands cannot be read; its defaults are shown", "path", snap.File.Path)
-	}
-	empty, err := newDoc("{}")
+	found, err := settings.Of(snap, s.reader())
 	if err != nil {
-		return settings{}
+		s.Log.Warn("the settings of OpenHands cannot be used; its defaults are shown", "path", snap.File.Path, "err", err)
 	}
-	found, _ := s.understand(empty) // nothing is wrong with what is empty
 	return found
 }
 
@@ -117,33 +50,33 @@ func (s *Store) Settings(ctx context.Context, e openhands.Exposure) (openhands.S
 	return s.shown(ctx, s.load(), show)
 }
 
-func (s *Store) shown(ctx context.Context, st settings, show shape.Show) (openhands.Settings, error) {
-	agent, err := exposed(st.agent, show)
+func (s *Store) shown(ctx context.Context, st settings.Settings, show shape.Show) (openhands.Settings, error) {
+	agent, err := exposed(st.Agent, show)
 	if err != nil {
 		return openhands.Settings{}, err
 	}
-	conversation, err := exposed(st.conversation, show)
+	conversation, err := exposed(st.Conversation, show)
 	return openhands.Settings{
-		Agent: agent, Conversation: conversation, KeySet: keySet(st.agent.Tree("llm")) || s.activeHasKey(ctx, st),
-		Active: st.active, ActiveAgent: st.activeAgent, ActiveMeta: st.activeMeta, Misc: st.misc,
+		Agent: agent, Conversation: conversation, KeySet: keySet(st.Agent.Tree("llm")) || s.activeHasKey(ctx, st),
+		Active: st.Active, ActiveAgent: st.ActiveAgent, ActiveMeta: st.ActiveMeta, Misc: st.Misc,
 	}, err
 }
 
 // activeHasKey reports whether the LLM of the settings is that of the active profile, which
 // has a key: conversations then have it, too.
-func (s *Store) activeHasKey(ctx context.Context, st settings) bool {
-	if st.active == nil {
+func (s *Store) activeHasKey(ctx context.Context, st settings.Settings) bool {
+	if st.Active == nil {
 		return false
 	}
-	llm, err := s.llm(*st.active)
+	llm, err := s.llm(*st.Active)
 	if err != nil {
 		return false // it is told where the profile is asked for
 	}
-	own, now := s.subject(*st.active, llm), s.subject(*st.active, st.agent.Tree("llm"))
+	own, now := s.subject(*st.Active, llm), s.subject(*st.Active, st.Agent.Tree("llm"))
 	if own.Model != now.Model || strings.TrimRight(own.BaseURL, "/") != strings.TrimRight(now.BaseURL, "/") || own.Endpoint != now.Endpoint {
 		return false
 	}
-	set, err := s.findKey(ctx, *st.active, llm, false)
+	set, err := s.findKey(ctx, *st.Active, llm, false)
 	return set && err == nil
 }
 
@@ -160,7 +93,7 @@ func (s *Store) Patch(ctx context.Context, p openhands.Patch) (openhands.Setting
 }
 
 // patch lets check look at the settings, under their lock, before they change.
-func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(settings) error) (openhands.Settings, error) {
+func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(settings.Settings) error) (openhands.Settings, error) {
 	if _, given := p.Agent["llm"]; p.SetActive && p.Active != nil && !given {
 		llm, err := s.runnable(*p.Active)
 		if err != nil {
@@ -175,8 +108,8 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 	if err := s.targets(p); err != nil {
 		return openhands.Settings{}, err
 	}
-	var after settings
-	err := s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+	var after settings.Settings
+	err := s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		if check != nil {
 			if err := check(before); err != nil {
 				return nil, err
@@ -209,7 +142,7 @@ func (s *Store) targets(p openhands.Patch) error {
 }
 
 // change changes the settings under their lock. What it cannot read it leaves alone.
-func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*jsonedit.Doc, error)) error {
+func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings.Settings) (*jsonedit.Doc, error)) error {
 	_, err := document.SettingsFile(s.base).Update(ctx, s.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		doc := snap.Doc
 		if doc == nil {
@@ -218,14 +151,14 @@ func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*j
 				return nil, err
 			}
 		}
-		before, err := s.understand(doc)
+		before, err := settings.Read(doc, s.reader())
 		if err != nil {
-			return nil, err
+			return nil, &openhands.Error{Kind: openhands.Unreadable, Msg: errSettings.Msg, Err: err}
 		}
 		after, err := fn(doc, before)
 		// The shapes are those of 1.58.2: from settings of a newer OpenHands they would
 		// take members away.
-		if newer := document.NewerSettings(doc.Root(), settingsVersion, shape.AgentVersion); err == nil && newer != nil && !onlyActive(doc, after) {
+		if newer := document.NewerSettings(doc.Root()); err == nil && newer != nil && !onlyActive(doc, after) {
 			return nil, newer
 		}
 		return after, err
@@ -243,36 +176,36 @@ func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*j
 var errInvalid = &openhands.Error{Kind: openhands.Invalid, Msg: "Settings validation failed"}
 
 // patched are the settings with a patch.
-func (s *Store) patched(before settings, p openhands.Patch) (settings, error) {
+func (s *Store) patched(before settings.Settings, p openhands.Patch) (settings.Settings, error) {
 	after := before
 	var err error
 	if p.Agent != nil {
-		if after.agent, err = s.patchedAgent(before.agent, p.Agent); err != nil {
-			return settings{}, err
+		if after.Agent, err = s.patchedAgent(before.Agent, p.Agent); err != nil {
+			return settings.Settings{}, err
 		}
 	}
 	if p.Conversation != nil {
-		base, _ := exposed(before.conversation, shape.Plain) // it has no secrets
-		if after.conversation, err = s.valid(shape.ConversationSettings(), shape.Merge(base, p.Conversation, true)); err != nil {
-			return settings{}, err
+		base, _ := exposed(before.Conversation, shape.Plain) // it has no secrets
+		if after.Conversation, err = s.valid(shape.ConversationSettings(), shape.Merge(base, p.Conversation, true)); err != nil {
+			return settings.Settings{}, err
 		}
 	}
 	if p.Misc != nil {
 		var base map[string]any
-		if err := json.Unmarshal(before.misc, &base); err != nil {
-			return settings{}, errSettings
+		if err := json.Unmarshal(before.Misc, &base); err != nil {
+			return settings.Settings{}, errSettings
 		}
-		if after.misc, err = json.Marshal(shape.Merge(base, p.Misc, true)); err != nil {
-			return settings{}, errInvalid
+		if after.Misc, err = json.Marshal(shape.Merge(base, p.Misc, true)); err != nil {
+			return settings.Settings{}, errInvalid
 		}
 	}
 	if p.SetActive {
-		after.active = p.Active
+		after.Active = p.Active
 	}
 	if p.SetActiveAgent {
-		after.activeAgent = p.ActiveAgent
+		after.ActiveAgent = p.ActiveAgent
 	}
-	after.route(p)
+	route(&after, p)
 	return after, nil
 }
 
@@ -314,13 +247,10 @@ func knownVersion(v jsonedit.Value) bool {
 	return !version.Exists() || version.Kind() == jsonedit.Null || ok && n >= 0 && n <= shape.AgentVersion
 }
 
-// settingsVersion is the newest version of settings.json that is known, that of 1.58.2.
-const settingsVersion = 6
-
 // onlyActive reports whether two texts of settings differ in the active profiles only.
 func onlyActive(before, after *jsonedit.Doc) bool {
 	var err error
-	for _, name := range []string{activeMember, activeAgentMember, activeMetaMember} {
+	for _, name := range []string{document.ActiveMember, settings.ActiveAgentMember, settings.ActiveMetaMember} {
 		if now := after.Root().Get(name); now.Exists() && err == nil {
 			before, err = before.Set(now.Raw(), name)
 		}

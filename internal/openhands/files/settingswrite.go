@@ -3,17 +3,19 @@ package files
 import (
 	"encoding/json"
 
+	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/openhands/schema"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // write puts what differs into the text of the settings. A file keeps its version, so that
 // the OpenHands that has written it can read it. Where that version cannot say what the
 // settings are now, the file becomes one of the newest version.
-func (s *Store) write(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {
+func (s *Store) write(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
 	if doc, err := s.writeAs(doc, before, after); err == nil {
-		if now, err := s.understand(doc); err == nil && now.says(after) {
+		if now, err := settings.Read(doc, s.reader()); err == nil && same(now, after) {
 			return doc, nil
 		}
 	}
@@ -25,30 +27,30 @@ func (s *Store) write(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc,
 }
 
 // writeAs writes in the version that the text has.
-func (s *Store) writeAs(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {
+func (s *Store) writeAs(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
 	w := writer{doc: doc, show: s.atRest()}
-	said := doc.Root().At(agentMember, "schema_version")
+	said := doc.Root().At(settings.AgentMember, "schema_version")
 	version, _ := said.Int()
-	old, now := before.agent, after.agent
+	old, now := before.Agent, after.Agent
 	if version < shape.SinceToolsAlone && !shape.Equal(old["tools"], now["tools"]) {
 		old, now = withSwitches(old), withSwitches(now)
 	}
 	if old.Text("agent_kind") == now.Text("agent_kind") {
-		w.differences([]string{agentMember}, old, now)
+		w.differences([]string{settings.AgentMember}, old, now)
 	} else {
 		now = now.With("schema_version", json.RawMessage(said.Raw()))
 		if !said.Exists() {
 			delete(now, "schema_version")
 		}
-		w.set([]string{agentMember}, now)
+		w.set([]string{settings.AgentMember}, now)
 	}
-	w.differences([]string{conversationMember}, before.conversation, after.conversation)
-	if string(before.misc) != string(after.misc) {
-		w.set([]string{miscMember}, after.misc)
+	w.differences([]string{settings.ConversationMember}, before.Conversation, after.Conversation)
+	if string(before.Misc) != string(after.Misc) {
+		w.set([]string{settings.MiscMember}, after.Misc)
 	}
-	w.name(activeMember, before.active, after.active)
-	w.name(activeAgentMember, before.activeAgent, after.activeAgent)
-	w.name(activeMetaMember, before.activeMeta, after.activeMeta)
+	w.name(document.ActiveMember, before.Active, after.Active)
+	w.name(settings.ActiveAgentMember, before.ActiveAgent, after.ActiveAgent)
+	w.name(settings.ActiveMetaMember, before.ActiveMeta, after.ActiveMeta)
 	return w.doc, w.err
 }
 
@@ -62,14 +64,14 @@ func withSwitches(agent shape.Tree) shape.Tree {
 	return agent
 }
 
-// says reports whether settings that were read say what they are to say. A time that is not
+// same reports whether settings that were read say what they are to say. A time that is not
 // in a file is that of the reading. Where the tool that changes the model stands in the list
 // of tools has no meaning.
-func (st settings) says(want settings) bool {
-	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
-	return shape.Equal(timeless(withSwitches(st.agent)), timeless(withSwitches(want.agent))) &&
-		shape.Equal(st.conversation, want.conversation) && shape.Equal(st.misc, want.misc) &&
-		same(st.active, want.active) && same(st.activeAgent, want.activeAgent) && same(st.activeMeta, want.activeMeta)
+func same(st, want settings.Settings) bool {
+	equal := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+	return shape.Equal(timeless(withSwitches(st.Agent)), timeless(withSwitches(want.Agent))) &&
+		shape.Equal(st.Conversation, want.Conversation) && shape.Equal(st.Misc, want.Misc) &&
+		equal(st.Active, want.Active) && equal(st.ActiveAgent, want.ActiveAgent) && equal(st.ActiveMeta, want.ActiveMeta)
 }
 
 func timeless(agent shape.Tree) shape.Tree {

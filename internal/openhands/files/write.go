@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
@@ -91,11 +92,11 @@ func (w *writer) name(member string, before, after *string) {
 // servers in an object of their own.
 func (w *writer) route(path []string) []string {
 	const servers, wrapper = "mcp_config", "mcpServers"
-	if len(path) < 3 || path[0] != agentMember || path[1] != servers {
+	if len(path) < 3 || path[0] != settings.AgentMember || path[1] != servers {
 		return path
 	}
-	if w.doc.Root().At(agentMember, servers, wrapper).Kind() != jsonedit.Object {
+	if w.doc.Root().At(settings.AgentMember, servers, wrapper).Kind() != jsonedit.Object {
 		return path
 	}
-	return append([]string{agentMember, servers, wrapper}, path[2:]...)
+	return append([]string{settings.AgentMember, servers, wrapper}, path[2:]...)
 }

@@ -3,7 +3,9 @@ package shape
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
@@ -121,15 +123,32 @@ func decoded(raw json.RawMessage) any {
 	return v
 }
 
-// open is the secret that a text stands for; false for none.
-func (r *Reader) open(text string) (secret.Value, bool) {
+// errRedacted is a secret whose value nobody has stored.
+var errRedacted = errors.New("the key was replaced by a mask when the profile was saved")
+
+// Stored is the secret that a text in a file stands for; zero for none.
+func (r Reader) Stored(text string) secret.Value { return r.open(text, nil) }
+
+// open is Stored at a place.
+func (r *Reader) open(text string, loc []any) secret.Value {
+	var value secret.Value
+	var err error
 	switch {
-	case strings.TrimSpace(text) == "" || text == secret.Redacted:
-		return secret.Value{}, false
+	case strings.TrimSpace(text) == "":
+	case text == secret.Redacted:
+		err = errRedacted
 	case r.Open != nil && fernet.IsToken(text):
-		return r.Open(text)
+		value, err = r.Open(text)
+	default:
+		value = secret.New(text)
 	}
-	return secret.New(text), true
+	if err == nil {
+		return value
+	}
+	if r.Lost != nil {
+		r.Lost(slices.Clone(loc), err)
+	}
+	return secret.Value{}
 }
 
 // refusal is how pydantic says that it refuses a value.

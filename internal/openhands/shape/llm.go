@@ -53,6 +53,22 @@ func (t Tree) Tree(name string) Tree {
 	return below
 }
 
+// Raw is a member that is neither a secret nor made of others; nil if it is none.
+func (t Tree) Raw(name string) json.RawMessage {
+	raw, _ := t[name].(json.RawMessage)
+	return raw
+}
+
+// Take sets the members of these names that another tree has, and returns t.
+func (t Tree) Take(from Tree, names ...string) Tree {
+	for _, name := range names {
+		if value, has := from[name]; has {
+			t[name] = value
+		}
+	}
+	return t
+}
+
 // Set makes a member a text, or null.
 func (t Tree) Set(name string, text *string) {
 	t[name] = null()

@@ -54,13 +54,39 @@ type Fault struct {
 	Type string // such as "int_parsing"
 	Loc  []any  // the names and indexes that lead to it
 	Msg  string
+
+	member string // of the object there: the one that is wrong, if pydantic names the object
 }
+
+// Field is the path to it from an object of this name, with dots.
+func (f Fault) Field(object string) string {
+	path := Path(object, f.Loc)
+	if f.member != "" {
+		path += "." + f.member
+	}
+	return path
+}
+
+// Path is a place below an object of this name, with dots.
+func Path(object string, loc []any) string {
+	for _, part := range loc {
+		object += fmt.Sprint(".", part)
+	}
+	return object
+}
+
+// FieldError says that OpenHands rejects the value of a member.
+type FieldError struct{ Field string }
+
+func (e *FieldError) Error() string { return "OpenHands rejects the value of " + e.Field }
 
 // Reader reads objects.
 type Reader struct {
-	// Open decrypts a secret that looks encrypted. False: it cannot be read, and
+	// Open decrypts a secret that looks encrypted. One that cannot be read, or is empty,
 	// counts as missing. Nil: nothing is decrypted.
-	Open func(token string) (secret.Value, bool)
+	Open func(token string) (secret.Value, error)
+	// Lost is told of secrets that cannot be read, and at which place. May be nil.
+	Lost func(loc []any, err error)
 	Now  func() time.Time
 
 	faults []Fault
@@ -93,6 +119,7 @@ func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 	for _, name := range o.bars {
 		if v.Get(name).Exists() {
 			r.fault("value_error", "Value error, Removed agent settings: "+name, loc)
+			r.faults[len(r.faults)-1].member = name
 		}
 	}
 	out := make(Tree, len(o.fields))
@@ -155,10 +182,12 @@ func (r *Reader) variant(o *Object, v jsonedit.Value, loc []any) *Object {
 	}
 	if !v.Get(o.by).Exists() {
 		r.fault("union_tag_not_found", "Unable to extract tag using discriminator '"+o.by+"'", loc)
+		r.faults[len(r.faults)-1].member = o.by
 		return nil
 	}
 	r.fault("union_tag_invalid", fmt.Sprintf("Input tag '%.80s' found using '%s' does not match any of the expected tags: '%s'",
 		word, o.by, strings.Join(words, "', '")), loc)
+	r.faults[len(r.faults)-1].member = o.by
 	return nil
 }
 
@@ -175,9 +204,6 @@ func (r *Reader) value(f Field, v jsonedit.Value, loc []any) any {
 			return r.fallback(f)
 		}
 	case jsonedit.Null:
-		if f.Kind == serversKind {
-			return Tree{}
-		}
 		if f.nullable {
 			return null()
 		}
@@ -234,7 +260,7 @@ func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
 		r.fault("string_type", "Input should be a valid string", loc)
 		return nil
 	}
-	if value, ok := r.open(text); ok {
+	if value := r.open(text, loc); !value.IsZero() {
 		return value
 	}
 	return null()

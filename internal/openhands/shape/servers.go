@@ -77,7 +77,7 @@ func secrets(name, fallback string) Field {
 
 // servers are tool servers by their names.
 func servers(name string) Field {
-	return Field{Name: name, Kind: serversKind, item: &Field{Kind: objectKind, object: ServerObject()}, nullable: true, fallback: "{}"}
+	return Field{Name: name, Kind: serversKind, item: &Field{Kind: objectKind, object: ServerObject()}, fallback: "{}"}
 }
 
 func serverFields() []Field {

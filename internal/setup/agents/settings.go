@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -33,9 +31,7 @@ type engineSettings struct {
 // is told at once what is wrong with them.
 func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 	e := &engineSettings{store: files, log: log}
-	if _, err := e.read(context.Background()); err != nil {
-		log.Warn("new conversations cannot start", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."), "err", err)
-	}
+	_, _ = e.read(context.Background()) // it never fails
 	return e
 }
 
@@ -48,13 +44,11 @@ func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 	return agentapi.Confirmation(s.Confirm)
 }
 
-// read is [engine.Config.Settings].
+// read is [engine.Config.Settings]. Settings that cannot be used count as OpenHands'
+// defaults, as in OpenHands and in its API here.
 func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	found, err := e.store.ConversationSettings()
-	if err != nil {
-		return engine.Settings{}, settingsFault(err)
-	}
-	e.warn(found)
+	e.warn(found, err)
 	s := engine.Settings{MaxIterations: int(found.MaxIterations), Analyzer: found.Analyzer}
 	if text := found.Agent.Reveal(); text != "" {
 		s.Agent = json.RawMessage(text)
@@ -68,18 +62,12 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	return s, nil
 }
 
-// settingsFault is why the settings cannot be used, for the person in front of
-// a client.
-func settingsFault(err error) error {
-	msg := "OpenHands' settings cannot be read; check that the file belongs to you."
-	if bad, ok := errors.AsType[*profile.SettingsError](err); ok {
-		msg = fmt.Sprintf("OpenHands' %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check shows the problem.", filepath.Base(bad.Path), bad.Err)
-	}
-	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
-}
-
-func (e *engineSettings) warn(s profile.ConversationSettings) {
+func (e *engineSettings) warn(s profile.ConversationSettings, err error) {
 	var notes []string
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("%v; new conversations have OpenHands' defaults, so that no action waits for confirmation unless --confirm is set; "+
+			"repair the file, or move it away: ohgw profiles check shows the problem", err))
+	}
 	if s.Legacy {
 		notes = append(notes, "OpenHands' settings are those of its first version and are not used; start a current OpenHands once; it imports the file")
 	}
