@@ -23,14 +23,14 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Config is what a Backend is made of. Account and Connect are needed.
 type Config struct {
 	Account *account.Client
 	// Connect makes the backend over the agent-server of a sandbox. It sends nothing.
-	Connect func(address string, key transport.Secret) (Agent, error)
+	Connect func(address string, key hidden.Text) (Agent, error)
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
@@ -52,7 +52,7 @@ type Agent interface {
 // Backend is an agentapi.Backend over an account.
 type Backend struct {
 	account *account.Client
-	connect func(string, transport.Secret) (Agent, error)
+	connect func(string, hidden.Text) (Agent, error)
 	log     *slog.Logger
 	now     func() time.Time
 

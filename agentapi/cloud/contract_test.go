@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
@@ -70,7 +71,7 @@ func newCloud(t *testing.T, opts fakecloud.Options, llm string) *fakecloud.Serve
 func newBackend(t *testing.T, url, key string) *cloud.Backend {
 	t.Helper()
 	client, err := account.New(account.Options{
-		URL: url, Key: func(context.Context) (transport.Secret, error) { return transport.Secret(key), nil },
+		URL: url, Key: func(context.Context) (hidden.Text, error) { return hidden.NewText(key), nil },
 		Sleep: func(ctx context.Context, d time.Duration) error { return transport.Sleep(ctx, d/100) },
 	})
 	if err != nil {
@@ -85,7 +86,7 @@ func newBackend(t *testing.T, url, key string) *cloud.Backend {
 	return b
 }
 
-func connect(address string, key transport.Secret) (cloud.Agent, error) {
+func connect(address string, key hidden.Text) (cloud.Agent, error) {
 	b, err := agentserver.New(agentserver.Config{URL: address, Key: key.Reveal})
 	return agent{b}, err
 }

@@ -129,7 +129,7 @@ func (c *conversation) relink(ctx context.Context, old *link, err error) (*link,
 	if reachErr != nil {
 		return nil, reachErr
 	}
-	if at.Address == old.at.Address && at.Key == old.at.Key && !errors.Is(err, agentapi.ErrUnavailable) {
+	if at.Address == old.at.Address && at.Key.Equal(old.at.Key) && !errors.Is(err, agentapi.ErrUnavailable) {
 		return nil, c.b.told(err)
 	}
 	fresh, linkErr := c.b.link(ctx, c.info.ID, at)

@@ -11,7 +11,6 @@ import (
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
@@ -74,12 +73,11 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	if err != nil {
 		return loginFault(err, server)
 	}
-	value := secret.New(key.Key.Reveal())
-	if err := keep(ctx, stored, server, value, true); err != nil {
+	if err := keep(ctx, stored, server, key.Key, true); err != nil {
 		return err
 	}
 	// The key is stored. What follows is not needed for it.
-	if found, err := o.probe(ctx, server, value); err == nil {
+	if found, err := o.probe(ctx, server, key.Key); err == nil {
 		server = cloud.Found(server, found)
 		err = stored.Store.Update(ctx, server)
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
-// Redacted is what OpenHands writes in place of a secret that it does not
-// show. As a value it means that there is none.
-const Redacted = "**********"
+// Redacted is what OpenHands writes in place of a secret that it does not show.
+const Redacted = hidden.Redacted
 
 // maxInput bounds what is read as a key. The longest that are in use, tokens of
 // identity providers, have some thousand characters.

@@ -1,13 +1,7 @@
 package secret_test
 
 import (
-	"bytes"
-	"encoding/gob"
-	"encoding/json"
-	"encoding/xml"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -30,129 +24,6 @@ func TestMain(m *testing.M) {
 }
 
 const fixtureKey = "sk-example-not-a-real-key-0123456789"
-
-// holder has a Value where fmt and the encoders find it and where they cannot
-// call its methods.
-type holder struct {
-	Shown  secret.Value
-	hidden secret.Value
-	List   []secret.Value
-	Map    map[string]secret.Value
-	Any    any
-	Ptr    *secret.Value
-}
-
-type xmlHolder struct{ Key secret.Value }
-
-func everywhere(v secret.Value) holder {
-	return holder{v, v, []secret.Value{v}, map[string]secret.Value{"k": v}, v, &v}
-}
-
-func TestAValueIsNotPrinted(t *testing.T) {
-	t.Parallel()
-	v := secret.New(fixtureKey)
-	h := everywhere(v)
-	for _, verb := range "vsqxXdTpcbtUeEfFgGow" {
-		for _, flag := range []string{"", "+", "#", "-", " ", "0", "10", ".3"} {
-			format := "%" + flag + string(verb)
-			for _, in := range []any{v, &v, h, &h, []any{h}, h.hidden, v.Reveal} {
-				check(t, format, fmt.Sprintf(format, in))
-			}
-		}
-	}
-	check(t, "Errorf", fmt.Errorf("call with %v: %w", v, errors.New("x")).Error())
-	check(t, "Sprint", fmt.Sprint(v, h)+fmt.Sprintln(v, h))
-}
-
-func TestAValueIsNotLogged(t *testing.T) {
-	t.Parallel()
-	v := secret.New(fixtureKey)
-	var out bytes.Buffer
-	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		log := slog.New(handler).With("with", v)
-		log.Info("message", "key", v, "holder", everywhere(v), "pointer", &v, slog.Group("group", "key", v))
-	}
-	check(t, "slog", out.String())
-	if !strings.Contains(out.String(), "key=REDACTED") {
-		t.Errorf("no mask in %s", out.String())
-	}
-}
-
-func TestAValueIsNotMarshalled(t *testing.T) {
-	t.Parallel()
-	v := secret.New(fixtureKey)
-	out, err := json.Marshal(everywhere(v))
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, "JSON", string(out))
-	if !strings.Contains(string(out), `"Shown":"REDACTED"`) {
-		t.Errorf("no mask in %s", out)
-	}
-	if out, err = xml.Marshal(xmlHolder{v}); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "XML", string(out))
-
-	var buf bytes.Buffer
-	if err := gob.NewEncoder(&buf).Encode(struct{ K secret.Value }{v}); err == nil {
-		t.Error("gob encodes it")
-	}
-	check(t, "gob", buf.String())
-	if _, err := v.MarshalBinary(); err == nil {
-		t.Error("MarshalBinary encodes it")
-	}
-}
-
-func TestADiffDoesNotShowValues(t *testing.T) {
-	t.Parallel()
-	diff := cmp.Diff(
-		struct{ K secret.Value }{secret.New(fixtureKey)},
-		struct{ K secret.Value }{secret.New(fixtureKey + "x")})
-	if diff == "" {
-		t.Error("no difference found")
-	}
-	check(t, "cmp", diff)
-}
-
-func TestTheZeroValue(t *testing.T) {
-	t.Parallel()
-	for _, v := range []secret.Value{{}, secret.New("")} {
-		if !v.IsZero() || v.Reveal() != "" || v.String() != "" || v.Tail() != "" {
-			t.Errorf("%#v is not nothing", v)
-		}
-	}
-	out, err := json.Marshal(struct {
-		A secret.Value
-		B secret.Value `json:",omitzero"`
-	}{})
-	if err != nil || string(out) != `{"A":""}` {
-		t.Errorf("%s, %v", out, err)
-	}
-}
-
-func TestEqual(t *testing.T) {
-	t.Parallel()
-	a, b := secret.New("a"), secret.New("b")
-	if !a.Equal(secret.New("a")) || a.Equal(b) || a.Equal(secret.Value{}) || !(secret.Value{}).Equal(secret.Value{}) {
-		t.Error("Equal is wrong")
-	}
-	if a.Reveal() != "a" {
-		t.Errorf("Reveal = %q", a.Reveal())
-	}
-}
-
-func TestTailShowsOnlyTheEndOfLongKeys(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		fixtureKey: "6789", "0123456789abcdef": "cdef", "0123456789abcde": "",
-		"ключключключключ": "ключ",
-	} {
-		if got := secret.New(in).Tail(); got != want {
-			t.Errorf("Tail of %d characters = %q, want %q", len(in), got, want)
-		}
-	}
-}
 
 func TestParseRefusesWhatIsNoKey(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // The kinds of failure, for errors.Is.
@@ -44,7 +45,7 @@ var (
 // Options is what a Client is made of. URL and Key are needed.
 type Options struct {
 	URL          string
-	Key          func(context.Context) (transport.Secret, error)
+	Key          func(context.Context) (hidden.Text, error)
 	Header       transport.Header // that worked before; "" to find out
 	Known        *Server          // what a former Probe found; nil to find out
 	Organization string

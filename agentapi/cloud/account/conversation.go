@@ -10,6 +10,7 @@ import (
 	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Version is the version of the API that a conversation belongs to.
@@ -53,7 +54,7 @@ type Conversation struct {
 	Tokens    int64        `json:"tokens"`
 
 	base      *url.URL // of the runtime; nil if it does not run
-	key       transport.Secret
+	key       hidden.Text
 	directory string // that it works in; "" if it is not known
 }
 
@@ -84,7 +85,7 @@ func (c *Client) fromV1(a v1.Conversation) Conversation {
 		}
 	}
 	if out.State == StateRunning {
-		out.base, out.key = transport.RuntimeBase(c.t.Root(), text(a.ConversationURL)), text(a.SessionAPIKey)
+		out.base, out.key = transport.RuntimeBase(c.t.Root(), text(a.ConversationURL)), a.SessionAPIKey
 	}
 	return out
 }
@@ -109,7 +110,7 @@ func (c *Client) fromV0(a v0.Conversation) Conversation {
 	out := Conversation{
 		ID: transport.Hex(a.ConversationID), Version: V0, Title: clean(text(a.Title)), Repo: text(a.SelectedRepository),
 		Branch: text(a.SelectedBranch), Provider: text(a.GitProvider), Created: a.CreatedAt.Time, Updated: a.LastUpdatedAt.Time,
-		State: stateV0(a.Status, text(a.RuntimeStatus)), key: text(a.SessionAPIKey),
+		State: stateV0(a.Status, text(a.RuntimeStatus)), key: a.SessionAPIKey,
 	}
 	if a.IsV1() {
 		out.Version = V1

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 const cloudKey = "cloud-key-of-the-test"
@@ -110,7 +111,7 @@ func newClient(t *testing.T, url string, change ...func(*account.Options)) *acco
 	t.Helper()
 	time := newClock()
 	o := account.Options{
-		URL: url, Key: func(context.Context) (transport.Secret, error) { return cloudKey, nil }, Version: "1.2.3", Now: time.Now, Sleep: time.Sleep,
+		URL: url, Key: func(context.Context) (hidden.Text, error) { return hidden.NewText(cloudKey), nil }, Version: "1.2.3", Now: time.Now, Sleep: time.Sleep,
 	}
 	for _, f := range change {
 		f(&o)

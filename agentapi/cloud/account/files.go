@@ -28,7 +28,7 @@ func (c *Client) onRuntime(ctx context.Context, id string, call func(Conversatio
 	if readErr != nil {
 		return readErr
 	}
-	if again.key == conv.key && again.base.String() == conv.base.String() {
+	if again.key.Equal(conv.key) && again.base.String() == conv.base.String() {
 		return err
 	}
 	return call(again)

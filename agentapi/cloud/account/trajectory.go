@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Trajectory is all that happened in a conversation: a zip archive of its events,
@@ -32,7 +33,7 @@ func (c *Client) Trajectory(ctx context.Context, id string) (*Download, error) {
 // servers without runtimes of their own keep it.
 func (c *Client) trajectoryV0(ctx context.Context, conv Conversation) (*Download, error) {
 	if conv.base == nil {
-		conv.base, conv.key = c.t.Root(), ""
+		conv.base, conv.key = c.t.Root(), hidden.Text{}
 	}
 	body, err := c.runtimeV0(conv).Trajectory(ctx)
 	if err != nil {

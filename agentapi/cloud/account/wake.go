@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Runtime is how to reach what runs a conversation: the agent-server of a V1
@@ -16,7 +17,7 @@ import (
 type Runtime struct {
 	Version        Version
 	Address        string // without a trailing slash
-	Key            transport.Secret
+	Key            hidden.Text
 	ConversationID string
 	Directory      string // that the conversation works in; "" for V0
 }
@@ -62,7 +63,7 @@ func (c *Client) atSandbox(ctx context.Context, conv Conversation) (Conversation
 	}
 	for _, box := range boxes {
 		if base := transport.RuntimeBase(c.t.Root(), box.AgentServer()); base != nil && box.Status == v1.Running {
-			conv.base, conv.key = base, text(box.SessionAPIKey)
+			conv.base, conv.key = base, box.SessionAPIKey
 			return conv, nil
 		}
 	}
@@ -147,7 +148,7 @@ func (e *runtimeError) Unwrap() error { return e.err }
 // stir makes one attempt to reach the runtime of a conversation, and does the next
 // step to wake its sandbox.
 func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progress)) (Runtime, error) {
-	if conv.State == StateRunning && conv.base != nil && conv.key != "" {
+	if conv.State == StateRunning && conv.base != nil && !conv.key.IsZero() {
 		return c.answering(ctx, conv)
 	}
 	boxes, err := c.v1.Sandboxes(ctx, conv.SandboxID)
@@ -172,7 +173,7 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 		}
 	case v1.Running:
 		if conv.base = transport.RuntimeBase(c.t.Root(), box.AgentServer()); conv.base != nil {
-			conv.key = text(box.SessionAPIKey)
+			conv.key = box.SessionAPIKey
 			return c.answering(ctx, conv)
 		}
 	}

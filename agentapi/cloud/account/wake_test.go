@@ -71,7 +71,7 @@ func TestASandboxIsWokenAndMayComeBackElsewhere(t *testing.T) {
 	c := newClient(t, server.URL, knownV1)
 	var steps []string
 	rt, err := c.Wake(t.Context(), found, func(p account.Progress) { steps = append(steps, p.State+p.Detail) })
-	if err != nil || rt.Address != agent || rt.Key != "new-key" || rt.Directory != "/w" || rt.ConversationID != found {
+	if err != nil || rt.Address != agent || rt.Key.Reveal() != "new-key" || rt.Directory != "/w" || rt.ConversationID != found {
 		t.Fatalf("Wake() = %+v, %v", rt, err)
 	}
 	if got := strings.Join(steps, " "); got != "PAUSED STARTINGpulling READY" {

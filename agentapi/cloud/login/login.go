@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // The ways in which a login ends without a key.
@@ -60,12 +61,12 @@ type Device struct {
 	Expires  time.Time
 	Interval time.Duration
 
-	code transport.Secret
+	code hidden.Text
 }
 
 // Key is the key that a login gives.
 type Key struct {
-	Key     transport.Secret
+	Key     hidden.Text
 	Expires time.Time // zero: it does not say
 }
 
@@ -73,12 +74,12 @@ type Key struct {
 // behind a proxy a server may print others.
 func (c *Client) Authorize(ctx context.Context) (Device, error) {
 	var got struct {
-		DeviceCode transport.Secret `json:"device_code"`
-		UserCode   string           `json:"user_code"`
-		URI        string           `json:"verification_uri"`
-		Complete   string           `json:"verification_uri_complete"`
-		ExpiresIn  float64          `json:"expires_in"`
-		Interval   float64          `json:"interval"`
+		DeviceCode hidden.Text `json:"device_code"`
+		UserCode   string      `json:"user_code"`
+		URI        string      `json:"verification_uri"`
+		Complete   string      `json:"verification_uri_complete"`
+		ExpiresIn  float64     `json:"expires_in"`
+		Interval   float64     `json:"interval"`
 	}
 	err := c.t.Call(ctx, transport.Request{Method: http.MethodPost, Path: "/oauth/device/authorize", In: struct{}{}, Out: &got, Keyless: true, Repeat: true})
 	if err != nil {
@@ -94,7 +95,7 @@ func (c *Client) Authorize(ctx context.Context) (Device, error) {
 	if d.URL, err = c.own(got.URI); err == nil && got.Complete != "" {
 		d.FullURL, err = c.own(got.Complete)
 	}
-	if err == nil && d.code == "" {
+	if err == nil && d.code.IsZero() {
 		err = fmt.Errorf("%w: the answer has no device code", transport.ErrWrongEndpoint)
 	}
 	if err != nil {
@@ -168,8 +169,8 @@ func slower(e *transport.Error, pause, interval time.Duration) (time.Duration, e
 
 func (c *Client) ask(ctx context.Context, d Device) (Key, time.Duration, error) {
 	var got struct {
-		AccessToken transport.Secret `json:"access_token"`
-		ExpiresIn   *float64         `json:"expires_in"`
+		AccessToken hidden.Text `json:"access_token"`
+		ExpiresIn   *float64    `json:"expires_in"`
 	}
 	err := c.t.Call(ctx, transport.Request{
 		Method: http.MethodPost, Path: "/oauth/device/token", Keyless: true, Out: &got,
@@ -178,7 +179,7 @@ func (c *Client) ask(ctx context.Context, d Device) (Key, time.Duration, error) 
 	if err != nil {
 		return Key{}, intervalOf(err), err
 	}
-	if got.AccessToken == "" {
+	if got.AccessToken.IsZero() {
 		return Key{}, 0, fmt.Errorf("login: %w: the answer has no key", transport.ErrWrongEndpoint)
 	}
 	key := Key{Key: got.AccessToken}

@@ -108,7 +108,7 @@ func TestALoginWaitsForThePerson(t *testing.T) {
 		t.Errorf("Authorize() = %+v", d)
 	}
 	key, err := c.Poll(t.Context(), d)
-	if err != nil || key.Key == "" {
+	if err != nil || key.Key.IsZero() {
 		t.Fatalf("Poll() = %+v, %v", key, err)
 	}
 	if want := "demo-device-code urn:ietf:params:oauth:grant-type:device_code"; (*forms)[0] != want {

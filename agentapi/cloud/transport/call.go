@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -26,7 +27,7 @@ const (
 // Target is a runtime: another host with a key of its own.
 type Target struct {
 	Base *url.URL
-	Key  Secret
+	Key  hidden.Text
 }
 
 // Request is one call.
@@ -143,14 +144,14 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 }
 
 // refusal is the error of an answer with another status than success.
-func (c *Client) refusal(r Request, res *http.Response, key Secret) error {
+func (c *Client) refusal(r Request, res *http.Response, key hidden.Text) error {
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxWordsB))
 	if err != nil {
 		data = nil // The status says enough.
 	}
 	e := &Error{Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Status: res.StatusCode}
 	e.explain(data, res.Header.Get("Content-Type"))
-	if key != "" {
+	if !key.IsZero() {
 		e.Text = strings.ReplaceAll(e.Text, key.Reveal(), redact.Mark)
 	}
 	e.Kind = kindOf(res.StatusCode, e.Text)
@@ -162,7 +163,7 @@ func (c *Client) refusal(r Request, res *http.Response, key Secret) error {
 }
 
 // request builds the request with its key. The key goes to its own host.
-func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret, error) {
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, hidden.Text, error) {
 	base := c.root
 	if r.Target != nil {
 		base = r.Target.Base
@@ -177,7 +178,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 	case r.In != nil:
 		data, err := json.Marshal(r.In)
 		if err != nil {
-			return nil, "", fmt.Errorf("encode %s: %w", r.Path, errors.Join(err, errNotSent))
+			return nil, hidden.Text{}, fmt.Errorf("encode %s: %w", r.Path, errors.Join(err, errNotSent))
 		}
 		content, kind = bytes.NewReader(data), "application/json"
 	case r.Form != nil:
@@ -185,7 +186,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method(), target, content)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s %s: %w", r.method(), r.Path, errors.Join(netcause.Of(err), errNotSent))
+		return nil, hidden.Text{}, fmt.Errorf("%s %s: %w", r.method(), r.Path, errors.Join(netcause.Of(err), errNotSent))
 	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -196,7 +197,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 }
 
 // sign adds the key that belongs to the host of the request.
-func (c *Client) sign(ctx context.Context, req *http.Request, r Request) (Secret, error) {
+func (c *Client) sign(ctx context.Context, req *http.Request, r Request) (hidden.Text, error) {
 	foreign := r.Target != nil && !SameServer(r.Target.Base, c.root)
 	if !foreign {
 		req.Header.Set("X-OpenHands-Client", c.o.Client)
@@ -204,19 +205,19 @@ func (c *Client) sign(ctx context.Context, req *http.Request, r Request) (Secret
 	}
 	switch {
 	case r.Keyless:
-		return "", nil
-	case r.Target != nil && r.Target.Key != "":
+		return hidden.Text{}, nil
+	case r.Target != nil && !r.Target.Key.IsZero():
 		req.Header.Set(sessionKey, r.Target.Key.Reveal())
 		return r.Target.Key, nil
 	case foreign:
-		return "", nil
+		return hidden.Text{}, nil
 	}
 	key, err := c.o.Key(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read the key of %s: %w", c.root.Host, errors.Join(err, errNotSent))
+		return hidden.Text{}, fmt.Errorf("read the key of %s: %w", c.root.Host, errors.Join(err, errNotSent))
 	}
-	if key == "" {
-		return "", nil
+	if key.IsZero() {
+		return hidden.Text{}, nil
 	}
 	c.put(req.Header, key, r.Target != nil)
 	return key, nil
@@ -224,7 +225,7 @@ func (c *Client) sign(ctx context.Context, req *http.Request, r Request) (Secret
 
 // put writes the server's key. A runtime on the server's own host takes it in the
 // header of runtimes.
-func (c *Client) put(h http.Header, key Secret, runtime bool) {
+func (c *Client) put(h http.Header, key hidden.Text, runtime bool) {
 	if c.o.Organization != "" {
 		h.Set("X-Org-Id", c.o.Organization)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 const cloudKey = "cloud-key-of-the-test"
@@ -43,7 +44,7 @@ func newClient(t *testing.T, url string, change ...func(*transport.Options)) (*t
 	t.Helper()
 	passing := &clock{now: time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)}
 	o := transport.Options{
-		URL: url, Key: func(context.Context) (transport.Secret, error) { return cloudKey, nil }, Version: "1.2.3", Now: passing.Now, Sleep: passing.Sleep,
+		URL: url, Key: func(context.Context) (hidden.Text, error) { return hidden.NewText(cloudKey), nil }, Version: "1.2.3", Now: passing.Now, Sleep: passing.Sleep,
 	}
 	for _, f := range change {
 		f(&o)
@@ -213,7 +214,7 @@ func TestAKeyStaysWithItsHost(t *testing.T) {
 		t.Errorf("a redirect within the host: %v", err)
 	}
 	base := transport.RuntimeBase(c.Root(), other.URL)
-	for _, key := range []transport.Secret{"", "session-key"} {
+	for _, key := range []hidden.Text{{}, hidden.NewText("session-key")} {
 		err := c.Call(t.Context(), transport.Request{Path: "/r", Target: &transport.Target{Base: base, Key: key}})
 		h := foreign[len(foreign)-1]
 		if err != nil || h.Get("X-Session-API-Key") != key.Reveal() || h.Get("Authorization") != "" || h.Get("X-OpenHands-Client") != "" {

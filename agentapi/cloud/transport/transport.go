@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Header is how the server's key is sent.
@@ -37,7 +39,7 @@ const (
 // Options is what a Client is made of. URL and Key are needed.
 type Options struct {
 	URL          string
-	Key          func(context.Context) (Secret, error)
+	Key          func(context.Context) (hidden.Text, error)
 	Header       Header
 	Organization string            // sent as X-Org-Id; "" for the key's own
 	HTTP         http.RoundTripper // nil: a connection pool of its own
@@ -84,7 +86,7 @@ func withDefaults(o Options) Options {
 		}
 	}
 	if o.Key == nil {
-		o.Key = func(context.Context) (Secret, error) { return "", nil }
+		o.Key = func(context.Context) (hidden.Text, error) { return hidden.Text{}, nil }
 	}
 	if o.Client == "" {
 		o.Client = "ohgw"

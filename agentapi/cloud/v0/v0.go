@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // The states of a conversation.
@@ -37,18 +38,18 @@ type API struct{ T *transport.Client }
 
 // Conversation is a ConversationInfo.
 type Conversation struct {
-	ConversationID      string            `json:"conversation_id"`
-	Title               *string           `json:"title"`
-	LastUpdatedAt       transport.Time    `json:"last_updated_at"`
-	CreatedAt           transport.Time    `json:"created_at"`
-	Status              string            `json:"status"`
-	RuntimeStatus       *string           `json:"runtime_status"`
-	SelectedRepository  *string           `json:"selected_repository"`
-	SelectedBranch      *string           `json:"selected_branch"`
-	GitProvider         *string           `json:"git_provider"`
-	URL                 *string           `json:"url"`
-	SessionAPIKey       *transport.Secret `json:"session_api_key"`
-	ConversationVersion *string           `json:"conversation_version"`
+	ConversationID      string         `json:"conversation_id"`
+	Title               *string        `json:"title"`
+	LastUpdatedAt       transport.Time `json:"last_updated_at"`
+	CreatedAt           transport.Time `json:"created_at"`
+	Status              string         `json:"status"`
+	RuntimeStatus       *string        `json:"runtime_status"`
+	SelectedRepository  *string        `json:"selected_repository"`
+	SelectedBranch      *string        `json:"selected_branch"`
+	GitProvider         *string        `json:"git_provider"`
+	URL                 *string        `json:"url"`
+	SessionAPIKey       hidden.Text    `json:"session_api_key"`
+	ConversationVersion *string        `json:"conversation_version"`
 }
 
 // IsV1 reports whether the row is a V1 conversation in V0's shape.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 const conversations = "/api/v1/app-conversations"
@@ -25,7 +26,7 @@ type Conversation struct {
 	SandboxStatus      string            `json:"sandbox_status"`
 	ExecutionStatus    *string           `json:"execution_status"`
 	ConversationURL    *string           `json:"conversation_url"`
-	SessionAPIKey      *transport.Secret `json:"session_api_key"`
+	SessionAPIKey      hidden.Text       `json:"session_api_key"`
 	Metrics            *Metrics          `json:"metrics"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // The states of a sandbox.
@@ -22,7 +23,7 @@ type Sandbox struct {
 	ID            string                     `json:"id"`
 	Status        string                     `json:"status"`
 	StatusDetail  *string                    `json:"status_detail"`
-	SessionAPIKey *transport.Secret          `json:"session_api_key"`
+	SessionAPIKey hidden.Text                `json:"session_api_key"`
 	ExposedURLs   transport.List[ExposedURL] `json:"exposed_urls"`
 }
 

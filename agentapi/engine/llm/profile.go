@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Profile is an LLM as OpenHands 1.43 stores it, every field of it. [Ignored]
@@ -16,23 +18,23 @@ import (
 // Who loads a profile decrypts its secrets first, and puts the key and URL of
 // a provider connection in place.
 type Profile struct {
-	Model          string `json:"model"`
-	APIKey         Secret `json:"api_key"`
-	BaseURL        string `json:"base_url"`
-	APIVersion     string `json:"api_version"` // Azure's
-	AuthType       string `json:"auth_type"`   // api_key or subscription
-	Vendor         string `json:"subscription_vendor"`
-	IsSubscription bool   `json:"is_subscription"`
-	ConnectionID   string `json:"provider_connection_id"`
+	Model          string      `json:"model"`
+	APIKey         hidden.Text `json:"api_key"`
+	BaseURL        string      `json:"base_url"`
+	APIVersion     string      `json:"api_version"` // Azure's
+	AuthType       string      `json:"auth_type"`   // api_key or subscription
+	Vendor         string      `json:"subscription_vendor"`
+	IsSubscription bool        `json:"is_subscription"`
+	ConnectionID   string      `json:"provider_connection_id"`
 
-	AWSAccessKeyID     Secret `json:"aws_access_key_id"`
-	AWSSecretAccessKey Secret `json:"aws_secret_access_key"`
-	AWSSessionToken    Secret `json:"aws_session_token"`
-	AWSRegion          string `json:"aws_region_name"`
-	AWSProfile         string `json:"aws_profile_name"`
-	AWSRole            string `json:"aws_role_name"`
-	AWSSession         string `json:"aws_session_name"`
-	AWSEndpoint        string `json:"aws_bedrock_runtime_endpoint"`
+	AWSAccessKeyID     hidden.Text `json:"aws_access_key_id"`
+	AWSSecretAccessKey hidden.Text `json:"aws_secret_access_key"`
+	AWSSessionToken    hidden.Text `json:"aws_session_token"`
+	AWSRegion          string      `json:"aws_region_name"`
+	AWSProfile         string      `json:"aws_profile_name"`
+	AWSRole            string      `json:"aws_role_name"`
+	AWSSession         string      `json:"aws_session_name"`
+	AWSEndpoint        string      `json:"aws_bedrock_runtime_endpoint"`
 
 	OpenRouterSiteURL string `json:"openrouter_site_url"`
 	OpenRouterAppName string `json:"openrouter_app_name"`
@@ -61,8 +63,8 @@ type Profile struct {
 	APIMode             string         `json:"api_mode"`             // auto, chat or responses
 	CapabilityOverrides map[string]any `json:"capability_overrides"`
 
-	ExtraHeaders map[string]Secret                  `json:"extra_headers"`
-	ExtraBody    Hidden[map[string]json.RawMessage] `json:"litellm_extra_body"`
+	ExtraHeaders map[string]hidden.Text                `json:"extra_headers"`
+	ExtraBody    hidden.Of[map[string]json.RawMessage] `json:"litellm_extra_body"`
 
 	InputCost  *float64 `json:"input_cost_per_token"` // US dollars
 	OutputCost *float64 `json:"output_cost_per_token"`
@@ -129,7 +131,7 @@ func ParseProfile(data []byte) (Profile, error) {
 		switch {
 		case errors.As(err, &wrongType) && wrongType.Field != "":
 			return Profile{}, fmt.Errorf("parse profile: field %q is of the wrong type", wrongType.Field)
-		case errors.Is(err, errHiddenType):
+		case errors.Is(err, hidden.ErrType):
 			return Profile{}, fmt.Errorf("parse profile: %w", err)
 		}
 		return Profile{}, errors.New("parse profile: not a JSON object")

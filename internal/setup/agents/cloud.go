@@ -8,9 +8,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/cloud"
-	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
 	accounts "github.com/ohgw/ohgw/internal/setup/cloud"
@@ -72,8 +72,8 @@ func usableCloud(ctx context.Context, st agentapi.Status, server servers.Server)
 }
 
 // sandboxOf makes the backend over the agent-server of a sandbox.
-func sandboxOf(env *setup.Env, log *slog.Logger) func(string, transport.Secret) (cloud.Agent, error) {
-	return func(address string, key transport.Secret) (cloud.Agent, error) {
+func sandboxOf(env *setup.Env, log *slog.Logger) func(string, hidden.Text) (cloud.Agent, error) {
+	return func(address string, key hidden.Text) (cloud.Agent, error) {
 		b, err := agentserver.New(agentserver.Config{URL: address, Key: key.Reveal, Logger: log, Now: env.Now})
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup/roster"
@@ -221,15 +222,11 @@ func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (
 // AddHidden gives an LLM the headers and members of the profile as it is stored
 // that may hold credentials.
 func AddHidden(p *llm.Profile, stored *profile.LLM) {
-	p.ExtraHeaders = make(map[string]llm.Secret, len(stored.ExtraHeaders))
-	for _, name := range slices.Sorted(maps.Keys(stored.ExtraHeaders)) {
-		value := stored.ExtraHeaders[name]
-		p.ExtraHeaders[name] = llm.Hide(value.Reveal())
-	}
+	p.ExtraHeaders = maps.Clone(stored.ExtraHeaders)
 	if body := stored.ExtraBody.Reveal(); body != "" {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &members); err == nil {
-			p.ExtraBody = llm.Hide(members)
+			p.ExtraBody = hidden.New(members)
 		}
 	}
 }

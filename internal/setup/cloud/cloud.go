@@ -51,7 +51,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, name string, 
 func Client(env *setup.Env, server servers.Server, key secret.Value, log *slog.Logger) (*account.Client, error) {
 	o := account.Options{
 		URL: server.URL, Header: transport.Header(server.Header), Client: "ohgw", Version: buildinfo.Get().Version, Logger: log, Now: env.Now,
-		Key: func(context.Context) (transport.Secret, error) { return transport.Secret(key.Reveal()), nil },
+		Key: func(context.Context) (secret.Value, error) { return key, nil },
 	}
 	if env.HTTP != nil {
 		o.HTTP = env.HTTP.Transport
