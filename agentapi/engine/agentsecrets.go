@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // llmSecrets are the members of an LLM object that OpenHands stores encrypted.
@@ -156,12 +157,12 @@ func replacedSource(source json.RawMessage, f func(string) (string, error)) (jso
 }
 
 // hide is the sealing of an engine without a key: nothing of a secret is left.
-func hide(string) (string, error) { return hiddenValue, nil }
+func hide(string) (string, error) { return hidden.Redacted, nil }
 
 // seal encrypts a secret for a conversation's directory; without a key it is not
 // stored. What was not stored elsewhere has no value.
 func (b *Backend) seal(value string) (string, error) {
-	if b.cfg.Seal == nil || value == hiddenValue {
+	if b.cfg.Seal == nil || value == hidden.Redacted {
 		return hide(value)
 	}
 	return b.cfg.Seal(value)
@@ -170,7 +171,7 @@ func (b *Backend) seal(value string) (string, error) {
 // given is a secret of a request in the clear: one that OpenHands has hidden is
 // none.
 func (b *Backend) given(value string) (string, error) {
-	if value == hiddenValue {
+	if value == hidden.Redacted {
 		return "", nil
 	}
 	return b.unseal(value)

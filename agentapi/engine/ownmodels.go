@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // ownModels are the models of one conversation: those of profiles, and those of LLM
@@ -36,7 +37,7 @@ func (m *models) ownLLM(stored agent) (p Profile, usage string) {
 	keys := make(map[string]string, 1)
 	plain := maps.Clone(stored)
 	for _, field := range llmSecrets {
-		if key := stored.text(field); key != "" && key != hiddenValue {
+		if key := stored.text(field); key != "" && key != hidden.Redacted {
 			keys[field] = key
 		}
 		delete(plain, field)
@@ -142,7 +143,7 @@ func (b *Backend) plainAgent(id string, stored agent) (plain agent, usable bool)
 		}
 	}
 	model, err := agent{"llm": stored["llm"]}.replaced(func(value string) (string, error) {
-		if value == hiddenValue {
+		if value == hidden.Redacted {
 			return "", errLostKey
 		}
 		return b.unseal(value)

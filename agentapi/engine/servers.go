@@ -6,11 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// hiddenValue is what OpenHands writes in place of a secret that it may not
-// store.
-const hiddenValue = "**********"
+	"github.com/ohgw/ohgw/internal/hidden"
+)
 
 // errHidden says that a secret was stored without its value.
 var errHidden = errors.New("the value was not stored")
@@ -34,7 +32,7 @@ func serversOf(a agent) agent {
 // them: with every secret sealed, or without seal hidden.
 func storedServers(settings agent, seal func(string) (string, error)) (agent, error) {
 	if seal == nil {
-		seal = func(string) (string, error) { return hiddenValue, nil }
+		seal = func(string) (string, error) { return hidden.Redacted, nil }
 	}
 	all := serversOf(settings)
 	out := agent{}
@@ -131,7 +129,7 @@ func (b *Backend) servers(id string, stored agent, settings Settings) (all json.
 		}
 		server := own.object(name)
 		err := mapSecrets(server, func(value string) (string, error) {
-			if value == hiddenValue {
+			if value == hidden.Redacted {
 				return "", errHidden
 			}
 			return b.unseal(value)

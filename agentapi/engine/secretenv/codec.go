@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// hidden is what OpenHands writes in place of a value that it may not store.
-const hidden = "**********"
+	"github.com/ohgw/ohgw/internal/hidden"
+)
 
 type sourceJSON struct {
 	Description *string           `json:"description,omitempty"`
@@ -29,7 +28,7 @@ type registryJSON struct {
 // again when the conversation is opened.
 func (r *Registry) Encode(seal func(value string) (string, error)) (json.RawMessage, error) {
 	if seal == nil {
-		seal = func(string) (string, error) { return hidden, nil }
+		seal = func(string) (string, error) { return hidden.Redacted, nil }
 	}
 	r.mu.Lock()
 	secrets := maps.Clone(r.secrets)
@@ -97,7 +96,7 @@ func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
 	}
 	switch j.Kind {
 	case "StaticSecret":
-		if j.Value == nil || *j.Value == "" || *j.Value == hidden {
+		if j.Value == nil || *j.Value == "" || *j.Value == hidden.Redacted {
 			return Secret{}, false
 		}
 		value, err := open(*j.Value)
@@ -107,7 +106,7 @@ func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
 		for name, value := range j.Headers {
 			if IsSecretHeader(name) {
 				opened, err := open(value)
-				if err != nil || value == hidden {
+				if err != nil || value == hidden.Redacted {
 					return Secret{}, false
 				}
 				value = opened

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
 // Agent is one that the agent can give tasks to.
@@ -69,11 +70,11 @@ func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func agentInfoOf(a Agent) agentInfo {
-	servers := hidden(a.Servers)
+	servers := withoutSecrets(a.Servers)
 	info := agentInfo{
 		Name: a.Name, Description: a.Description, Model: a.Model, Color: orNull(a.Color), Tools: listed(a.Tools), Skills: listed(a.Skills), Prompt: a.Prompt,
 		Examples: listed(a.Examples), Permission: orNull(a.Permission), MaxIterations: orNull(a.MaxIterations), MaxBudget: orNull(a.MaxBudget),
-		Config: servers, Servers: servers, Hooks: a.Hooks, Condenser: hidden(a.Condenser), Level: "project", Source: orNull(a.Source),
+		Config: servers, Servers: servers, Hooks: a.Hooks, Condenser: withoutSecrets(a.Condenser), Level: "project", Source: orNull(a.Source),
 	}
 	switch {
 	case a.Source == "":
@@ -100,9 +101,9 @@ func listed(list []string) []string {
 	return list
 }
 
-// hidden is an object of a definition without its secrets: keys, and the values of
+// withoutSecrets is an object of a definition without its secrets: keys, and the values of
 // variables and headers.
-func hidden(raw json.RawMessage) json.RawMessage {
+func withoutSecrets(raw json.RawMessage) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil || v == nil {
 		return nil
@@ -119,7 +120,7 @@ func hide(v any, all bool) any {
 	switch v := v.(type) {
 	case string:
 		if all {
-			return "**********"
+			return hidden.Redacted
 		}
 	case []any:
 		for i := range v {

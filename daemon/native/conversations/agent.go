@@ -6,10 +6,8 @@ import (
 	"fmt"
 
 	"github.com/ohgw/ohgw/daemon/native/shape"
+	"github.com/ohgw/ohgw/internal/hidden"
 )
-
-// secretMask is what stands in the place of a secret.
-const secretMask = "**********"
 
 // agentOf is an agent as clients see it: with all members, masked secrets null, and
 // without its skills unless they are asked for.
@@ -49,7 +47,7 @@ func unmasked(raw json.RawMessage) (any, error) {
 func withoutMasks(v any) any {
 	switch v := v.(type) {
 	case string:
-		if v == secretMask {
+		if v == hidden.Redacted {
 			return nil
 		}
 	case []any:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -39,13 +40,10 @@ func (s *server) secrets(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// masked is what stands in the place of a secret.
-const masked = "**********"
-
 // realSecret reports whether a value is one, and not what stands in its place.
 func realSecret(value string) bool {
 	value = strings.TrimSpace(value)
-	return value != "" && value != masked
+	return value != "" && value != hidden.Redacted
 }
 
 func (s *server) setSecret(w http.ResponseWriter, r *http.Request) error {

@@ -3,14 +3,12 @@ package trajectory
 import (
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/hidden"
 )
 
-const (
-	// mask takes the place of a secret.
-	mask = "**********"
-	// sealed begins each secret that was encrypted.
-	sealed = "gAAAAA"
-)
+// sealed begins each secret that was encrypted.
+const sealed = "gAAAAA"
 
 // secretNames are the members that have a secret wherever they are.
 var secretNames = []string{"api_key", "llm_api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
@@ -22,7 +20,7 @@ func hide(v any) (changed bool) {
 	case map[string]any:
 		for name, value := range v {
 			if isSecret(name, value) {
-				v[name], changed = mask, true
+				v[name], changed = hidden.Redacted, true
 			} else if hide(value) {
 				changed = true
 			}
@@ -30,7 +28,7 @@ func hide(v any) (changed bool) {
 	case []any:
 		for i, value := range v {
 			if isSecret("", value) {
-				v[i], changed = mask, true
+				v[i], changed = hidden.Redacted, true
 			} else if hide(value) {
 				changed = true
 			}
@@ -41,7 +39,7 @@ func hide(v any) (changed bool) {
 
 func isSecret(name string, value any) bool {
 	text, ok := value.(string)
-	if !ok || text == "" || text == mask {
+	if !ok || text == "" || text == hidden.Redacted {
 		return false
 	}
 	return strings.HasPrefix(text, sealed) || slices.Contains(secretNames, name)
