@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // fault says what a failed call means for the caller: ctx's own error, or an
@@ -124,12 +124,5 @@ func because(e *answerError) string {
 	if reason == "" {
 		return ""
 	}
-	if len(reason) > maxReason {
-		cut := maxReason
-		for !utf8.RuneStart(reason[cut]) {
-			cut--
-		}
-		reason = reason[:cut] + "…"
-	}
-	return " (" + reason + ")"
+	return " (" + truncate.Bytes(reason, maxReason, "…") + ")"
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // version is the release of an agent-server: 1.43.1 is 1_043_001. Zero is
@@ -60,12 +61,8 @@ func (s serverInfo) remarks() string {
 
 // shown is the version as the server tells it, for a message.
 func (s serverInfo) shown() string {
-	const most = 40
 	text := redact.Text(strings.Join(strings.Fields(strings.ToValidUTF8(s.Version, "")), " "))
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
+	return truncate.Marked(text, 40, "…")
 }
 
 // The first releases with what this package uses.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // link is a connection to a conversation where its sandbox is now.
@@ -225,11 +225,7 @@ func (c *conversation) give(ctx context.Context, profile string) error {
 
 // titleOf is the beginning of a message in one line.
 func titleOf(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= maxTitle {
-		return text
-	}
-	return string([]rune(text)[:maxTitle-1]) + "…"
+	return truncate.Within(strings.Join(strings.Fields(text), " "), maxTitle, "…")
 }
 
 // Decide answers actions that wait.

@@ -7,10 +7,10 @@ import (
 	"path"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -87,10 +87,7 @@ func detail(a *event.Action) string {
 		text = indented.String()
 	}
 	text = redact.Text(visible(text))
-	if over := len(text) - maxAction; over > 0 {
-		text = strings.ToValidUTF8(text[:maxAction], "") + fmt.Sprintf("\n… %d more bytes are not shown", over)
-	}
-	return text
+	return truncate.Bytes(text, maxAction, fmt.Sprintf("\n… %d more bytes are not shown", len(text)-maxAction))
 }
 
 // hidden reports whether a character is not seen and may change how others are.
@@ -137,9 +134,5 @@ func editorVerb(command string) string {
 func shorten(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
-	s = redact.Text(s)
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
+	return truncate.Within(redact.Text(s), limit, "…")
 }

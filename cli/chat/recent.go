@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/truncate"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 	cells "github.com/ohgw/ohgw/tui/wrap"
@@ -136,12 +137,7 @@ func (c *session) remember(ctx context.Context, t *turnJSON) {
 	}
 }
 
-func shortTitle(title string) string {
-	if title = setup.Clean(title); len(title) <= maxTitle {
-		return title
-	}
-	return string(bytes.ToValidUTF8([]byte(title[:maxTitle]), nil))
-}
+func shortTitle(title string) string { return truncate.Bytes(setup.Clean(title), maxTitle, "") }
 
 // read gives what is remembered, the latest first.
 func (r *recentFile) read() ([]tui.Conversation, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -284,12 +285,9 @@ func routePrompt(agents []agentapi.Profile, text string) Prompt {
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", p.Agent, description)
 	}
-	if len(text) > maxRouteText {
-		text = strings.ToValidUTF8(text[:maxRouteText], "") + "…"
-	}
 	return Prompt{
 		Profile: agents[0].Name, MaxTokens: routeTokens,
-		Messages: []PromptMessage{{Role: "system", Text: b.String()}, {Role: "user", Text: text}},
+		Messages: []PromptMessage{{Role: "system", Text: b.String()}, {Role: "user", Text: truncate.Bytes(text, maxRouteText, "…")}},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Router is a meta-profile of OpenHands: how one call of the profile Classifier chooses
@@ -119,9 +120,7 @@ func (r *Router) find(models []agentapi.Profile, name string) (agentapi.Profile,
 
 // prompt asks for the class of a message, or what the user's own prompt asks for.
 func (r *Router) prompt(text string) Prompt {
-	if len(text) > maxRouteText {
-		text = strings.ToValidUTF8(text[:maxRouteText], "") + "…"
-	}
+	text = truncate.Bytes(text, maxRouteText, "…")
 	p := Prompt{Profile: r.Classifier, MaxTokens: routeTokens}
 	if r.Template != "" {
 		ask := placeholder().ReplaceAllStringFunc(r.Template, func(mark string) string {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // statusClientGone is logged, never written: the client left.
@@ -119,11 +120,7 @@ func (x *Exchange) log(r *http.Request) {
 // LogPath is a path, or an id, as logs and messages show it: not all of what
 // somebody may send.
 func LogPath(p string) string {
-	const limit = 100
-	if len(p) > limit {
-		return strings.ToValidUTF8(p[:limit], "") + "…"
-	}
-	return p
+	return truncate.Bytes(p, 100, "…")
 }
 
 // Normalize forgives what people write for a base URL: with and without /v1,

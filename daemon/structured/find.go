@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -79,14 +80,14 @@ func (s *Schema) Find(text string) (string, error) {
 func (s *Schema) check(text string) (string, error) {
 	value, err := decode([]byte(text))
 	if err != nil {
-		return "", &Flaw{Problems: []string{shorten(err.Error())}}
+		return "", &Flaw{Problems: []string{truncate.Bytes(err.Error(), maxProblem, "…")}}
 	}
 	if err := s.validate(value); err != nil {
 		return "", err
 	}
 	var doc bytes.Buffer
 	if err := json.Compact(&doc, []byte(text)); err != nil {
-		return "", &Flaw{Problems: []string{shorten(err.Error())}}
+		return "", &Flaw{Problems: []string{truncate.Bytes(err.Error(), maxProblem, "…")}}
 	}
 	return doc.String(), nil
 }
@@ -121,7 +122,7 @@ func problems(err *jsonschema.ValidationError, limit int) []string {
 			return
 		}
 		if len(e.Causes) == 0 {
-			list = append(list, shorten("at "+pointer(e.InstanceLocation)+": "+e.ErrorKind.LocalizedString(printer)))
+			list = append(list, truncate.Bytes("at "+pointer(e.InstanceLocation)+": "+e.ErrorKind.LocalizedString(printer), maxProblem, "…"))
 		}
 		for _, cause := range e.Causes {
 			walk(cause)
@@ -143,13 +144,6 @@ func pointer(path []string) string {
 		b.WriteString("/" + escape.Replace(name))
 	}
 	return b.String()
-}
-
-func shorten(text string) string {
-	if len(text) <= maxProblem {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxProblem], "") + "…"
 }
 
 // fenced are the texts in code fences. A line within a JSON document cannot begin

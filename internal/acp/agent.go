@@ -18,6 +18,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/jsonrpc"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxSessions bounds the sessions of one editor.
@@ -101,7 +102,7 @@ func cause(err error) string {
 func (a *Agent) Request(ctx context.Context, name string, params json.RawMessage) (any, jsonrpc.Work, error) {
 	m, known := a.methods[name]
 	if !known {
-		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeUnknownMethod, "there is no method %q", limit(name, 100))
+		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeUnknownMethod, "there is no method %q", truncate.Bytes(name, 100, "…"))
 	}
 	a.mu.Lock()
 	ready := a.ready
@@ -131,7 +132,7 @@ func (a *Agent) initialize(_ context.Context, p initializeParams) (any, jsonrpc.
 		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "protocolVersion is missing")
 	}
 	if p.ClientInfo != nil {
-		a.cfg.Log.Info("an editor connected", "editor", limit(p.ClientInfo.Name, 100), "version", limit(p.ClientInfo.Version, 100), "protocol", *p.Version)
+		a.cfg.Log.Info("an editor connected", "editor", truncate.Bytes(p.ClientInfo.Name, 100, "…"), "version", truncate.Bytes(p.ClientInfo.Version, 100, "…"), "protocol", *p.Version)
 	}
 	a.mu.Lock()
 	a.ready = true
@@ -204,12 +205,4 @@ func (a *Agent) problem(ctx context.Context, err error) error {
 	text := a.cfg.Explain(err)
 	a.cfg.Log.Error("a request failed", "error", text)
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", text)
-}
-
-// limit cuts a text of the editor for messages.
-func limit(s string, n int) string {
-	if len(s) > n {
-		return s[:n] + "…"
-	}
-	return s
 }

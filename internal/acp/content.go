@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/jsonrpc"
 	"github.com/ohgw/ohgw/internal/picture"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // message is a prompt as a gateway takes it.
@@ -40,7 +41,7 @@ func read(blocks []block) (message, error) {
 				m.images = append(m.images, image)
 			}
 		default:
-			return m, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "block %d of the prompt has the type %q, which is not supported", i+1, limit(b.Type, 40))
+			return m, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "block %d of the prompt has the type %q, which is not supported", i+1, truncate.Bytes(b.Type, 40, "…"))
 		}
 	}
 	m.text = text.String()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/jsonrpc"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxEarlier bounds what of an earlier conversation is told, in items.
@@ -42,7 +43,7 @@ func (a *Agent) again(ctx context.Context, p loadParams, n int) (any, jsonrpc.Wo
 		}
 		items, more, err := history.Earlier(ctx, p.Session, max(n, 1))
 		if gateway.IsUnknown(err) {
-			return nil, jsonrpc.Errorf(codeNotFound, "there is no conversation %q", limit(p.Session, 100))
+			return nil, jsonrpc.Errorf(codeNotFound, "there is no conversation %q", truncate.Bytes(p.Session, 100, "…"))
 		}
 		if err != nil {
 			return nil, a.problem(ctx, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/jsonrpc"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // modeDefault is the mode of a session that changes nothing: its actions wait as
@@ -128,7 +129,7 @@ func (s *session) set(id, value string) error {
 	switch id {
 	case optionMode:
 		if !slices.ContainsFunc(s.can.modes, func(m mode) bool { return m.ID == value }) {
-			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the mode %q cannot be chosen here", limit(value, 40))
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the mode %q cannot be chosen here", truncate.Bytes(value, 40, "…"))
 		}
 		s.mode, s.confirmation = value, gateway.Confirmation(value)
 		if value == modeDefault {
@@ -136,11 +137,11 @@ func (s *session) set(id, value string) error {
 		}
 	case optionModel:
 		if !slices.ContainsFunc(s.can.models, func(m gateway.Model) bool { return m.ID == value }) {
-			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no model %q", limit(value, 100))
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no model %q", truncate.Bytes(value, 100, "…"))
 		}
 		s.model = value
 	default:
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no option %q", limit(id, 40))
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no option %q", truncate.Bytes(id, 40, "…"))
 	}
 	return nil
 }

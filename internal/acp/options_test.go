@@ -93,9 +93,11 @@ func TestModeAndModelCountFromTheNextPromptOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"openhands_work ", "openhands_home always", "openhands_home "}, got); diff != "" {
 		t.Error(diff)
 	}
+	cut := "x" + strings.Repeat("é", 49)
 	for want, params := range map[string]object{
 		`the mode "x" cannot be chosen here`: {"sessionId": id, "configId": "mode", "value": "x"},
 		`there is no model "x"`:              {"sessionId": id, "configId": "model", "value": "x"},
+		`there is no model "` + cut + `…"`:   {"sessionId": id, "configId": "model", "value": cut + "éé"}, // between two characters
 		`there is no option "x"`:             {"sessionId": id, "configId": "x", "value": "x"},
 		"value is not a string":              {"sessionId": id, "configId": "mode", "type": "boolean", "value": true},
 		`there is no session "none"`:         {"sessionId": "none", "configId": "mode", "value": "x"},

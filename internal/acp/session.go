@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/jsonrpc"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // errCancelled is the cause of a turn's end that the editor has asked for.
@@ -53,7 +54,7 @@ func (a *Agent) need(id string) (*session, error) {
 	if s := a.find(id); s != nil {
 		return s, nil
 	}
-	return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no session %q", limit(id, 100))
+	return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no session %q", truncate.Bytes(id, 100, "…"))
 }
 
 // begin makes a turn the one that runs. end is for its end.

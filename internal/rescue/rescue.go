@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxText bounds what a panic says, in bytes.
@@ -56,13 +56,5 @@ func text(v any) string {
 	if err, ok := v.(runtime.Error); ok {
 		return err.Error()
 	}
-	s := redact.Text(fmt.Sprint(v))
-	if len(s) <= maxText {
-		return s
-	}
-	end := maxText
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return truncate.Bytes(redact.Text(fmt.Sprint(v)), maxText, "…")
 }

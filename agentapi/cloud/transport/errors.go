@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // The kinds of failure, for errors.Is.
@@ -184,11 +185,7 @@ const maxWords = 500
 
 // oneLine makes a text of somebody else fit for one line of ours.
 func oneLine(text string) string {
-	text = redact.Text(strings.Join(strings.Fields(text), " "))
-	if runes := []rune(text); len(runes) > maxWords {
-		text = string(runes[:maxWords]) + "…"
-	}
-	return text
+	return truncate.Marked(redact.Text(strings.Join(strings.Fields(text), " ")), maxWords, "…")
 }
 
 // ended reports whether the caller's own context is over.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Settings say when a history is too long. The zero value means no condenser.
@@ -275,9 +277,8 @@ func speaker(e event.Event) string {
 
 // shorten keeps the beginning and the end of a text.
 func shorten(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
+	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	return string(runes[:limit-limit/2]) + " [...] " + string(runes[len(runes)-limit/2:])
+	return truncate.Head(text, limit-limit/2) + " [...] " + truncate.Tail(text, limit/2)
 }

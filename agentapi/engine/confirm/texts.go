@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxTexts is how many characters of an action are looked at, and again of what the model
@@ -29,7 +30,7 @@ func (t *texts) add(text string) {
 	}
 	size := utf8.RuneCountInString(text)
 	if size > room {
-		text, size = string([]rune(text)[:room]), room
+		text, size = truncate.Head(text, room), room
 	}
 	t.list, t.size = append(t.list, text), t.size+size+gap
 }

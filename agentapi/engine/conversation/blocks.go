@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -159,7 +160,7 @@ func refusedText(list []event.Block) string {
 
 // inLine is text in one line, of bounded length.
 func inLine(text string) string {
-	return tool.Head(strings.Map(func(r rune) rune {
+	return truncate.Head(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}

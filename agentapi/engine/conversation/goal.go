@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // KeyGoal is the key of the state updates that tell of a goal.
@@ -255,11 +256,7 @@ func (c *Conversation) transcript(info llm.Info) string {
 	if tokens := inputLimit(info); tokens > 0 {
 		limit = int(tokens) * 2 // with three to four bytes a token, that leaves room
 	}
-	text := b.String()
-	if len(text) > limit {
-		text = "[...]" + strings.ToValidUTF8(text[len(text)-limit:], "")
-	}
-	return text
+	return truncate.LastBytes(b.String(), limit, "[...]")
 }
 
 // verdict is what a judge says of a goal.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Config is what a Runner needs.
@@ -172,8 +173,7 @@ func label(h hookfile.Hook) string {
 	if text == "" {
 		return h.Type + "-hook:" + h.Type
 	}
-	runes := []rune(text)
-	return h.Type + "-hook:" + string(runes[:min(len(runes), maxLabel)])
+	return h.Type + "-hook:" + truncate.Head(text, maxLabel)
 }
 
 func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
@@ -299,7 +299,7 @@ func words(v any) string {
 	case nil:
 		return ""
 	case string:
-		return cut(v)
+		return fitting(v)
 	}
-	return cut(fmt.Sprint(v))
+	return fitting(fmt.Sprint(v))
 }

@@ -3,7 +3,8 @@ package hook
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Name is the name of an event as hooks and logs have it: PreToolUse.
@@ -72,12 +73,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (b *bounded) text() string { return cut(strings.ToValidUTF8(string(b.data), "\uFFFD")) }
+func (b *bounded) text() string { return fitting(strings.ToValidUTF8(string(b.data), "\uFFFD")) }
 
-// cut is the beginning of a text that is too long for an event.
-func cut(s string) string {
-	if utf8.RuneCountInString(s) <= maxText {
-		return s
-	}
-	return string([]rune(s)[:maxText-len(cutMark)]) + cutMark
-}
+// fitting is as much of a text as an event has.
+func fitting(s string) string { return truncate.Within(s, maxText, cutMark) }

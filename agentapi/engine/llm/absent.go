@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // absentError is a server that is not there. Its text names the host and the
@@ -100,10 +100,6 @@ func (m *model) briefly(err error, failed *Error) string {
 	case errors.As(err, &refusal) && http.StatusText(failed.Status) != "":
 		return fmt.Sprintf("%s answered %d %s", host, failed.Status, http.StatusText(failed.Status))
 	}
-	const longest = 160
 	text := strings.Join(strings.Fields(failed.Err.Error()), " ") // cleaned of keys
-	if utf8.RuneCountInString(text) > longest {
-		text = string([]rune(text)[:longest-1]) + "…"
-	}
-	return text
+	return truncate.Within(text, 160, "…")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // prepare makes the call of a request: what this model is shown of the
@@ -96,17 +97,13 @@ const maxToolText = 50_000
 // ShortenResult cuts the middle out of a text of a tool result that is too long
 // for any model to be shown.
 func ShortenResult(s string) string {
-	if len(s) <= maxToolText {
-		return s
-	}
 	n := utf8.RuneCountInString(s)
 	if n <= maxToolText {
 		return s
 	}
-	runes := []rune(s)
 	notice := fmt.Sprintf("\n[... %d characters left out ...]\n", n-maxToolText)
 	half := (maxToolText - len(notice)) / 2
-	return string(runes[:half]) + notice + string(runes[n-half:])
+	return truncate.Head(s, half) + notice + truncate.Tail(s, half)
 }
 
 // callID is the id of a tool call as this provider takes it. Ids of other

@@ -3,9 +3,9 @@ package prompt
 import (
 	_ "embed"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // smallText is the static part for a model with a small context: a model that has 4,096
@@ -44,15 +44,12 @@ func fitting(text, path string) string {
 	if len(text) <= maxSmallFile {
 		return text
 	}
-	end := maxSmallFile
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	if line := strings.LastIndexByte(text[:end], '\n'); line > maxSmallFile/2 {
-		end = line
+	text = truncate.Bytes(text, maxSmallFile, "")
+	if line := strings.LastIndexByte(text, '\n'); line > maxSmallFile/2 {
+		text = text[:line]
 	}
 	if path == "" {
-		return text[:end] + "\n(cut here)"
+		return text + "\n(cut here)"
 	}
-	return text[:end] + "\n(cut here; the rest is in " + path + ")"
+	return text + "\n(cut here; the rest is in " + path + ")"
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 var inlineCommand = pattern.Of("!`([^`\n]+)`")
@@ -53,7 +53,7 @@ func (t *invoke) output(ctx context.Context, command string) string {
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
 	}
-	text := tool.Head(strings.TrimRight(strings.ToValidUTF8(string(out.data), "\uFFFD"), "\n"), commandOutput)
+	text := truncate.Head(strings.TrimRight(strings.ToValidUTF8(string(out.data), "\uFFFD"), "\n"), commandOutput)
 	if err != nil {
 		text += fmt.Sprintf("\n[the command %q failed: %v]", command, err)
 	}

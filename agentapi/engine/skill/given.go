@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // given is a skill as programs of OpenHands send it with an agent.
@@ -31,7 +33,7 @@ func Given(list json.RawMessage) (found []Skill) {
 		if json.Unmarshal(raw, &g) != nil || g.Name == "" {
 			continue
 		}
-		s := Skill{Name: g.Name, Description: cut(g.Description), Body: g.Content, Path: g.Source}
+		s := Skill{Name: g.Name, Description: truncate.Head(g.Description, maxDescription), Body: g.Content, Path: g.Source}
 		if g.Trigger != nil {
 			s.Triggers, s.Paths = append(g.Trigger.Keywords, g.Trigger.Triggers...), g.Trigger.Paths
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // OfPlugin reads the skills of a plugin, whose directory is root, and its commands, which
@@ -172,7 +174,7 @@ func (p *pluginFinder) command(name string) {
 		description = "Command " + short + " from " + p.name
 	}
 	p.add(Skill{
-		Name: full, Description: cut(description), Body: strings.TrimSpace(strings.Join(parts, "\n")), Path: p.path(name), Triggers: []string{"/" + full},
+		Name: full, Description: truncate.Head(description, maxDescription), Body: strings.TrimSpace(strings.Join(parts, "\n")), Path: p.path(name), Triggers: []string{"/" + full},
 	})
 }
 

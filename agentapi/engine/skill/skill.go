@@ -25,6 +25,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Skill is one file of instructions.
@@ -324,7 +325,7 @@ func parseAny(place, p string, data []byte, directory string) (Skill, error) {
 	if err := yaml.Unmarshal(head, &m); err != nil {
 		return Skill{}, &formError{"its front matter is not valid YAML"}
 	}
-	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
+	s := Skill{Body: strings.TrimSpace(string(body)), Description: truncate.Head(m.Description, maxDescription), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
 		s.Name = cmp.Or(m.Name, directory)
 		s.Invocable = !m.Silent && len(s.Paths) == 0
@@ -356,13 +357,6 @@ func split(data []byte) (head, body []byte) {
 		return head, nil
 	}
 	return nil, data
-}
-
-func cut(s string) string {
-	if r := []rune(s); len(r) > maxDescription {
-		return string(r[:maxDescription])
-	}
-	return s
 }
 
 // texts is a text, or a list of them.

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // ToolConfig is what the tool that reads skills needs.
@@ -74,7 +75,7 @@ func (t *invoke) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		for _, s := range t.cfg.Skills {
 			names = append(names, s.Name)
 		}
-		return tool.Result{}, &tool.ArgumentError{Msg: fmt.Sprintf("There is no skill %q. The skills there are: %s.", tool.Head(name, maxName), strings.Join(names, ", "))}
+		return tool.Result{}, &tool.ArgumentError{Msg: fmt.Sprintf("There is no skill %q. The skills there are: %s.", truncate.Head(name, maxName), strings.Join(names, ", "))}
 	}
 	s := t.cfg.Skills[i]
 	text := t.render(ctx, s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // The lengths that OpenHands has for titles, in characters.
@@ -21,7 +22,7 @@ const ask = "Give the conversation that begins with the message below a title of
 // Request is what a model is asked for the title of a conversation that begins
 // with message.
 func Request(message string) event.LLMMessage {
-	return event.LLMMessage{Role: "user", Content: []event.Content{event.Text(ask + head(message, maxMessage))}}
+	return event.LLMMessage{Role: "user", Content: []event.Content{event.Text(ask + truncate.Head(message, maxMessage))}}
 }
 
 // Of is the title in an answer, or in the message itself where there is none.
@@ -31,10 +32,7 @@ func Of(answer, message string) string {
 	if title == "" {
 		title = strings.Join(strings.Fields(message), " ")
 	}
-	if short := head(title, maxTitle); short != title {
-		return head(title, maxTitle-len("...")) + "..."
-	}
-	return title
+	return truncate.Within(title, maxTitle, "...")
 }
 
 // thought is a thought of a model whose provider leaves it in the text. One without
@@ -42,10 +40,3 @@ func Of(answer, message string) string {
 var thought = pattern.Of(`(?is)<think>.*?(</think>|$)`)
 
 func withoutThoughts(answer string) string { return thought().ReplaceAllLiteralString(answer, "") }
-
-func head(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n])
-	}
-	return s
-}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // How many characters of a result the model is shown.
@@ -38,10 +39,10 @@ func Truncate(text string, limit int, dir, prefix string) (string, error) {
 	// The longest the notice can be: its number is not known yet.
 	room := limit - utf8.RuneCountInString(CutNotice(saved, strings.Count(text, "\n")+1))
 	if room <= 0 {
-		return Head(CutNotice(saved, 1), limit), err
+		return truncate.Head(CutNotice(saved, 1), limit), err
 	}
-	head := Head(text, room-room/2)
-	return head + CutNotice(saved, strings.Count(head, "\n")+1) + Tail(text, room/2), err
+	head := truncate.Head(text, room-room/2)
+	return head + CutNotice(saved, strings.Count(head, "\n")+1) + truncate.Tail(text, room/2), err
 }
 
 // CutNotice is the line between the head and the tail of a text: that
@@ -78,31 +79,4 @@ func SaveOutput(dir, prefix, text string) (string, error) {
 // OutputName is the name of a file for a result with that SHA-256.
 func OutputName(prefix string, sum []byte) string {
 	return prefix + "_output_" + hex.EncodeToString(sum[:4]) + ".txt"
-}
-
-// Head is the first n characters of s.
-func Head(s string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
-
-// Tail is the last n characters of s.
-func Tail(s string, n int) string {
-	i := len(s)
-	for ; n > 0 && i > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:i])
-		i -= size
-	}
-	return s[i:]
 }

@@ -16,8 +16,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Name is the name under which the program is the helper.
@@ -113,11 +114,11 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // failure is the message for an error.
 func failure(kind string, id uint64, err error) Message {
-	m := Message{Kind: kind, ID: id, Error: beginning(err.Error())}
+	m := Message{Kind: kind, ID: id, Error: truncate.Bytes(err.Error(), maxError, "")}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		m.Errno = errno
 		if step, ok := errors.AsType[*stepError](err); ok {
-			m.Error = beginning(step.step)
+			m.Error = truncate.Bytes(step.step, maxError, "")
 		}
 	}
 	return m
@@ -126,9 +127,6 @@ func failure(kind string, id uint64, err error) Message {
 // maxError is how much of a text an error has in a message, in bytes: JSON needs up
 // to six times as many.
 const maxError = 2 << 10
-
-// beginning is as much of a text as fits into a message.
-func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxError)], "") }
 
 // step names what an error is about.
 func step(name string, err error) error {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/ohgw/ohgw/internal/sandbox/addresses"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxText is more than every name and address needs. What is longer is refused
@@ -179,8 +180,5 @@ func thisMachine(name string) bool {
 
 // Quote shows a text from outside in one line of ASCII, cut if it is long.
 func Quote(text string) string {
-	if len(text) > 80 {
-		text = text[:80] + "..."
-	}
-	return strconv.QuoteToASCII(text)
+	return strconv.QuoteToASCII(truncate.Bytes(text, 80, "..."))
 }

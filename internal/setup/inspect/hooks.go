@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // hooksState is the user's hooks, as the embedded agent would run them.
@@ -42,9 +43,5 @@ const maxCommand = 80
 
 // shortened is a command on a line, without what looks like a key.
 func shortened(command string) string {
-	letters := []rune(redact.Text(strings.Join(strings.Fields(command), " ")))
-	if len(letters) > maxCommand {
-		return string(letters[:maxCommand]) + "…"
-	}
-	return string(letters)
+	return truncate.Marked(redact.Text(strings.Join(strings.Fields(command), " ")), maxCommand, "…")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/id"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Name is the name of the model.
@@ -141,20 +142,15 @@ func answer(asked, result string, acted bool) string {
 	}
 	if acted {
 		fmt.Fprintf(&b, "The path of your question was real: through the API to the agent, and to the command `%s` in its workspace. The command printed:\n\n```\n%s\n```\n\n",
-			command, cut(strings.TrimSpace(result), resultLength))
+			command, truncate.Marked(strings.TrimSpace(result), resultLength, " ..."))
 	}
 	b.WriteString("For a real answer, add a model with `ohgw profiles add NAME` and its key with `ohgw keys set NAME`, and start ohgw without --demo.")
 	return b.String()
 }
 
 // brief is a text on one line, cut to n characters.
-func brief(s string, n int) string { return cut(strings.Join(strings.Fields(s), " "), n) }
-
-func cut(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n]) + " ..."
-	}
-	return s
+func brief(s string, n int) string {
+	return truncate.Marked(strings.Join(strings.Fields(s), " "), n, " ...")
 }
 
 func quoted(s string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Failure is a provider's refusal: the answer to the request, or a frame
@@ -107,7 +108,7 @@ func parseFailure(body []byte) *Failure {
 		f.Message = wordOf(outer.Detail)
 	}
 	if f.Message == "" {
-		f.Message = cut(string(body))
+		f.Message = truncate.Bytes(string(body), maxMessage, " ...")
 	}
 	// The word is often what tells one refusal from another.
 	if f.Type != "" && !strings.Contains(f.Message, f.Type) {
@@ -196,7 +197,7 @@ func PageTitle(body []byte) string {
 // page is a body that is not JSON: of a web page its title.
 func page(body []byte) string {
 	if !IsPage(body) {
-		return cut(string(body))
+		return truncate.Bytes(string(body), maxMessage, " ...")
 	}
 	return strings.TrimSpace("a web page " + PageTitle(body))
 }
@@ -209,14 +210,7 @@ func wordOf(raw json.RawMessage) string {
 	if string(raw) == "null" {
 		return ""
 	}
-	return cut(string(raw))
-}
-
-func cut(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + " ..."
+	return truncate.Bytes(string(raw), maxMessage, " ...")
 }
 
 // statusOf is the HTTP status that a type of error stands for; 0 if it is not

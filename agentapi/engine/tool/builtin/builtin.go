@@ -14,6 +14,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // simple is a tool without anything to hold.
@@ -165,7 +166,7 @@ func switchLLM(ctx context.Context, s Switcher, args json.RawMessage) (tool.Resu
 		if len(names) > 0 {
 			known = "There are: " + strings.Join(names, ", ") + "."
 		}
-		return refuse(fmt.Sprintf("There is no profile %q. %s The model stays the same.", tool.Head(a.Profile, 64), known))
+		return refuse(fmt.Sprintf("There is no profile %q. %s The model stays the same.", truncate.Head(a.Profile, 64), known))
 	}
 	model, err := s.SwitchLLM(ctx, a.Profile)
 	switch {

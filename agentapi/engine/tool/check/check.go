@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Passed is a call that can be run.
@@ -166,7 +167,7 @@ const (
 )
 
 func shortName(name string) string {
-	if short := tool.Head(name, maxNameLength); short != name {
+	if short := truncate.Head(name, maxNameLength); short != name {
 		return fmt.Sprintf("%q...", short)
 	}
 	return fmt.Sprintf("%q", name)

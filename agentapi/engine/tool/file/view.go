@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/picture"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const imageNames = ".png, .jpg, .jpeg, .gif and .webp"
@@ -118,7 +119,7 @@ func numbered(lines []string, first, limit int) string {
 	var b strings.Builder
 	writeLines(&b, lines[:head], first)
 	if head == 0 {
-		line := tool.Head(lines[0], room-room/2-8)
+		line := truncate.Head(lines[0], room-room/2-8)
 		fmt.Fprintf(&b, "%6d\t%s [... %d more characters in this line ...]\n", first, line, utf8.RuneCountInString(lines[0])-utf8.RuneCountInString(line))
 		head = 1
 	}

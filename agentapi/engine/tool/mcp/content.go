@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/picture"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // maxField is how many characters of a name, a link or a type are told.
@@ -136,10 +137,7 @@ func facts(all ...string) string {
 		if fact = strings.Join(strings.Fields(strings.ToValidUTF8(fact, "")), " "); fact == "" {
 			continue
 		}
-		if letters := []rune(fact); len(letters) > maxField {
-			fact = string(letters[:maxField]) + "…"
-		}
-		known = append(known, fact)
+		known = append(known, truncate.Marked(fact, maxField, "…"))
 	}
 	if len(known) == 0 {
 		return "without a name"

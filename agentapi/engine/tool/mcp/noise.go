@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -27,8 +29,7 @@ func (n *noise) add(line []byte) {
 	n.mu.Unlock()
 	_, _ = fmt.Fprintf(n.words, "%s\n", line[:min(len(line), maxLastWords)])
 	if first {
-		letters := []rune(strings.ToValidUTF8(string(line[:min(len(line), 4*maxNoise)]), "?"))
-		n.report(string(letters[:min(len(letters), maxNoise)]))
+		n.report(truncate.Head(strings.ToValidUTF8(string(line[:min(len(line), 4*maxNoise)]), "?"), maxNoise))
 	}
 }
 

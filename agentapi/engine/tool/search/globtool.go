@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/glob"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 //go:embed glob.md
@@ -73,7 +74,7 @@ func (g *Glob) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	re, err := glob.Full(pattern)
 	if err != nil {
-		return answer("GlobObservation", fmt.Sprintf("The pattern %q cannot be read: %v.", tool.Head(a.Pattern, 200), err), true, out)
+		return answer("GlobObservation", fmt.Sprintf("The pattern %q cannot be read: %v.", truncate.Head(a.Pattern, 200), err), true, out)
 	}
 	w := walker{
 		files: g.cfg.Files, root: at, hidden: namesHidden(pattern),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/glob"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 //go:embed grep.md
@@ -113,13 +114,13 @@ func newSearcher(cfg Config, root, pattern, include string) (searcher, error) {
 		if wrong, ok := errors.AsType[*syntax.Error](err); ok {
 			why = wrong.Code.String()
 		}
-		return s, fmt.Errorf("the pattern %q is not a regular expression: %s", tool.Head(pattern, 200), why)
+		return s, fmt.Errorf("the pattern %q is not a regular expression: %s", truncate.Head(pattern, 200), why)
 	}
 	if include == "" {
 		return s, nil
 	}
 	if s.include, err = glob.Full(include); err != nil {
-		return s, fmt.Errorf("the include pattern %q cannot be read: %w", tool.Head(include, 200), err)
+		return s, fmt.Errorf("the include pattern %q cannot be read: %w", truncate.Head(include, 200), err)
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const (
@@ -81,9 +82,9 @@ func (o *output) text(limit int) (text string, truncated bool, err error) {
 		err = o.err
 	}
 	room := limit - utf8.RuneCountInString(tool.CutNotice(saved, limit))
-	head := tool.Head(string(o.head), room-room/2)
+	head := truncate.Head(string(o.head), room-room/2)
 	notice := tool.CutNotice(saved, strings.Count(head, "\n")+1)
-	tail := tool.Tail(strings.TrimRight(string(o.tail), " \t\r\n"), room/2)
+	tail := truncate.Tail(strings.TrimRight(string(o.tail), " \t\r\n"), room/2)
 	return head + notice + tail, true, err
 }
 

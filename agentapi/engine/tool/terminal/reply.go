@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 const howToGoOn = "Wait for more with an empty command, answer it with is_input, or stop it with is_input and C-c. If nothing helps, reset begins a new shell."
@@ -40,7 +41,7 @@ func (t *Terminal) stillRunning(r reply) (tool.Result, error) {
 	code := running
 	r.exitCode, r.isError = &code, true
 	r.prefix += "[Output of the program that is running:]\n"
-	r.suffix = fmt.Sprintf("\n[Your command was not run: %q is still running. %s]", tool.Head(t.running, 100), howToGoOn)
+	r.suffix = fmt.Sprintf("\n[Your command was not run: %q is still running. %s]", truncate.Head(t.running, 100), howToGoOn)
 	r.text = t.session.takeOutput(t.cfg.SaveDir)
 	return t.result(r)
 }
@@ -64,7 +65,7 @@ func (t *Terminal) replaced(r reply) (tool.Result, error) {
 	r.exitCode, r.isError = &code, true
 	r.text = t.session.takeOutput("")
 	r.suffix = fmt.Sprintf("\n[The shell no longer takes commands: %q has changed how it works, or replaced it by another one. Its exit code is unknown. "+
-		"The shell was ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]", tool.Head(t.running, 100))
+		"The shell was ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]", truncate.Head(t.running, 100))
 	result, err := t.result(r)
 	t.end()
 	return result, err

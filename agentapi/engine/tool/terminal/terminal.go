@@ -27,6 +27,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Config is what a Terminal needs.
@@ -263,7 +264,7 @@ func (t *Terminal) check(args arguments) string {
 	var b strings.Builder
 	b.WriteString("Only one command at a time: join them with && or ; or send them one by one. These are several:")
 	for i, part := range parts {
-		fmt.Fprintf(&b, "\n%d. %s", i+1, tool.Head(part, 200))
+		fmt.Fprintf(&b, "\n%d. %s", i+1, truncate.Head(part, 200))
 	}
 	return b.String()
 }

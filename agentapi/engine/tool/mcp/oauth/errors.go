@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // Error is why a login failed, in words that name no secret and quote no server.
@@ -93,10 +94,7 @@ func told(doing string, err error) error {
 			return failed(doing, why)
 		}
 	}
-	if len(text) > maxCause {
-		text = text[:maxCause] + "…"
-	}
-	return failed(doing, strings.ToValidUTF8(text, ""))
+	return failed(doing, truncate.Bytes(strings.ToValidUTF8(text, ""), maxCause, "…"))
 }
 
 // maxCause is how much of an error of the SDK is told, in bytes.
