@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -87,7 +87,7 @@ func (c clipboard) run(ctx context.Context, programs [][]string, in string) ([]b
 		ctx, cancel := context.WithTimeout(ctx, clipboardTimeout)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, path, words[1:]...)
-		var out limited
+		out := bounded.Head{Max: maxImage, Full: func() error { return fmt.Errorf("more than %d MiB", maxImage>>20) }}
 		cmd.Stdin, cmd.Env, cmd.Stdout = strings.NewReader(in), c.environ, &out
 		// A program that stays behind to serve the clipboard keeps the output open.
 		cmd.WaitDelay = clipboardTimeout
@@ -101,14 +101,4 @@ func (c clipboard) run(ctx context.Context, programs [][]string, in string) ([]b
 		hint = "install " + strings.Join(names, " or ")
 	}
 	return nil, fault.New("the clipboard is not available", hint, nil)
-}
-
-// limited keeps as much as an image may have.
-type limited struct{ bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxImage {
-		return 0, fmt.Errorf("more than %d MiB", maxImage>>20)
-	}
-	return l.Buffer.Write(p)
 }

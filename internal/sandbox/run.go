@@ -1,12 +1,13 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/bounded"
 )
 
 // Run starts a program in a box, passes its output and its errors on to out, and
@@ -57,18 +58,9 @@ const maxAnswer = 1 << 20
 // The end of ctx ends it, with what it started.
 func ask(ctx context.Context, box Box, p Program) ([]byte, error) {
 	defer func() { _ = box.Close() }()
-	var out beginning
+	out := bounded.Head{Max: maxAnswer}
 	err := Run(ctx, box, p, &out, time.Second)
 	return out.Bytes(), err
-}
-
-// beginning keeps as much of an output as ask returns.
-type beginning struct{ bytes.Buffer }
-
-// Write never fails, so that the program is not stopped.
-func (b *beginning) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), maxAnswer-b.Len())])
-	return len(p), nil
 }
 
 // lastWords is how long output is read that a program in another group holds.

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/truncate"
@@ -247,9 +248,9 @@ const patience = time.Second
 func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []byte, seconds int) Result {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(max(seconds, 1))*time.Second)
 	defer cancel()
-	var out, errs bounded
+	out, errs := bounded.Head{Max: maxKept}, bounded.Head{Max: maxKept} // the rest is read, too: it does not stop the command
 	err := sandbox.Talk(limited, box, p, input, &out, &errs, patience)
-	r := Result{Success: err == nil, Stdout: out.text(), Stderr: errs.text()}
+	r := Result{Success: err == nil, Stdout: told(&out), Stderr: told(&errs)}
 	exit, isExit := errors.AsType[*sandbox.ExitError](err)
 	switch {
 	case isExit:
@@ -264,7 +265,7 @@ func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []by
 		r.ExitCode, r.Err, r.Unable = -1, fmt.Sprintf("The hook could not be run: %v.", err), true
 	}
 	if err == nil || isExit {
-		r.answer(out.data)
+		r.answer(out.Bytes())
 	}
 	return r
 }

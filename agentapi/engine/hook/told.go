@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -64,16 +65,10 @@ const (
 	cutMark = "\n<TRUNCATED>"
 )
 
-// bounded is the beginning of an output. The rest is read and forgotten, so that the
-// command is not stopped by it.
-type bounded struct{ data []byte }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[:min(len(p), maxKept-len(b.data))]...)
-	return len(p), nil
-}
-
-func (b *bounded) text() string { return fitting(strings.ToValidUTF8(string(b.data), "\uFFFD")) }
-
 // fitting is as much of a text as an event has.
 func fitting(s string) string { return truncate.Within(s, maxText, cutMark) }
+
+// told is an output as far as an event has it.
+func told(out *bounded.Head) string {
+	return fitting(strings.ToValidUTF8(string(out.Bytes()), "\uFFFD"))
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/truncate"
@@ -46,14 +47,14 @@ func (t *invoke) output(ctx context.Context, command string) string {
 	defer cancel()
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	out := bounded{full: func() { stop(errTooLong) }}
+	out := bounded.Head{Max: maxOutput, Full: func() error { stop(errTooLong); return nil }}
 	err := sandbox.Run(limited, t.cfg.Box, sandbox.Program{
 		Args: []string{"/bin/sh", "-c", command}, Dir: t.cfg.Workspace, Env: t.cfg.Env,
 	}, &out, time.Second)
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
 	}
-	text := truncate.Head(strings.TrimRight(strings.ToValidUTF8(string(out.data), "\uFFFD"), "\n"), commandOutput)
+	text := truncate.Head(strings.TrimRight(strings.ToValidUTF8(string(out.Bytes()), "\uFFFD"), "\n"), commandOutput)
 	if err != nil {
 		text += fmt.Sprintf("\n[the command %q failed: %v]", command, err)
 	}
@@ -62,19 +63,4 @@ func (t *invoke) output(ctx context.Context, command string) string {
 
 var errTooLong = errors.New("it printed too much and was stopped")
 
-// bounded is the beginning of an output. It is written by one goroutine.
-type bounded struct {
-	data []byte
-	full func() // called when there is more than it takes
-}
-
 const maxOutput = commandOutput * utf8.UTFMax
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), maxOutput-len(b.data))
-	b.data = append(b.data, p[:n]...)
-	if n < len(p) {
-		b.full()
-	}
-	return len(p), nil
-}

@@ -1,7 +1,6 @@
 package boxes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/sandbox/broker"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
@@ -24,7 +24,7 @@ import (
 type runtime struct {
 	cmd    *exec.Cmd
 	conn   *net.UnixConn
-	stderr *tail
+	stderr *bounded.Tail  // what the helper says when it crashes
 	broker *broker.Broker // connects for the programs of level reduced; nil at level full
 	proxy  net.Listener   // of level reduced with a network
 	stop   func() error   // ends what answers for the network
@@ -49,7 +49,7 @@ const startLimit = time.Minute
 
 // startRuntime makes the namespaces, and waits until the box is built.
 func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
-	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}, counts: make(chan int, 1)}
+	r := &runtime{stderr: &bounded.Tail{Max: 4 << 10}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}, counts: make(chan int, 1)}
 	if err := makeHome(p); err != nil { // It may have been removed since.
 		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
@@ -415,28 +415,4 @@ func (r *runtime) send(m inside.Message, files ...*os.File) error {
 	defer r.sending.Unlock()
 	_, _, err = r.conn.WriteMsgUnix(data, rights, nil)
 	return err
-}
-
-// tail keeps the end of what the helper says when it crashes.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-const tailSize = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if extra := len(t.data) - tailSize; extra > 0 {
-		t.data = t.data[extra:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.data))
 }

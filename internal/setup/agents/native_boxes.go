@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +23,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/git"
 	"github.com/ohgw/ohgw/daemon/native/shell"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
@@ -309,9 +309,9 @@ const (
 func (b *apiBoxes) Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	out := &bounded{room: gitOutput}
+	out := &bounded.Head{Max: gitOutput, Full: func() error { return fmt.Errorf("it prints more than %d MiB", gitOutput>>20) }}
 	err := b.print(ctx, dir, out, append([]string{"git", "--no-pager"}, args...)...)
-	return out.said.Bytes(), err
+	return out.Bytes(), err
 }
 
 // Shell runs a script of the shell in the box of a directory.
@@ -322,20 +322,6 @@ func (b *apiBoxes) Shell(ctx context.Context, dir string, out io.Writer, script 
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	return b.print(ctx, dir, out, append([]string{"/bin/sh", "-c", script, "sh"}, args...)...)
-}
-
-// bounded is what a program has printed.
-type bounded struct {
-	said bytes.Buffer
-	room int // for as many more bytes
-}
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.room -= len(p); b.room < 0 {
-		return 0, fmt.Errorf("it prints more than %d MiB", gitOutput>>20)
-	}
-	return b.said.Write(p)
 }
 
 // print runs a program, in which git asks nobody, in the box of a directory.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -123,7 +124,7 @@ func (c *connection) broken() bool {
 
 // explain adds what the program itself said. Who tells it takes the secrets of
 // its conversation out.
-func (c *connection) explain(err error, words *lastWords) error {
+func (c *connection) explain(err error, words *bounded.Tail) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
@@ -139,7 +140,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 		text = strings.ReplaceAll(text, c.server.URL, u.Scheme+"://"+u.Host)
 	}
 	text = redact.Text(anyURL().ReplaceAllStringFunc(text, hostOnly))
-	if said := words.text(); said != "" {
+	if said := words.String(); said != "" {
 		return &spokenError{text, redact.Text(said)}
 	}
 	return errors.New(text)
@@ -159,8 +160,8 @@ func hostOnly(s string) string {
 }
 
 // transport connects to the server.
-func (c *connection) transport() (sdk.Transport, *lastWords, error) {
-	words := &lastWords{}
+func (c *connection) transport() (sdk.Transport, *bounded.Tail, error) {
+	words := &bounded.Tail{Max: maxLastWords}
 	if c.server.Transport == "stdio" {
 		c.process = &program{words: words, noise: &noise{words: words, report: c.reportNoise}, box: c.cfg.Box, start: sandbox.Program{
 			Args: append([]string{c.server.Command}, c.server.Args...), Dir: cmp.Or(c.server.Cwd, c.cfg.Dir),
@@ -186,7 +187,7 @@ func (c *connection) listTools(ctx context.Context, session *sdk.ClientSession) 
 	list := []*sdk.Tool{}
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
-			return fmt.Errorf("list the tools: %w", c.explain(err, &lastWords{}))
+			return fmt.Errorf("list the tools: %w", c.explain(err, &bounded.Tail{}))
 		}
 		list = append(list, t)
 		if len(list) > maxTools { // one more, so that it is seen
@@ -266,26 +267,3 @@ func (c *connection) killProcess() {
 
 // maxLastWords is how much of a program's errors is kept: the end of them.
 const maxLastWords = 2 << 10
-
-// lastWords keeps the end of what a program wrote to its error output.
-type lastWords struct {
-	mu   sync.Mutex
-	tail []byte
-}
-
-// Write keeps the end.
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tail = append(w.tail, p...)
-	if over := len(w.tail) - maxLastWords; over > 0 {
-		w.tail = append(w.tail[:0], w.tail[over:]...)
-	}
-	return len(p), nil
-}
-
-func (w *lastWords) text() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.ToValidUTF8(strings.TrimSpace(string(w.tail)), "")
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -105,7 +106,7 @@ func (m *member) renew(session *sdk.ClientSession) bool {
 // explain is the error of a call in words.
 func (m *member) explain(err error) error {
 	if c, attached := m.attach(); attached == nil {
-		err = c.explain(err, &lastWords{})
+		err = c.explain(err, &bounded.Tail{})
 	}
 	return m.hide(err)
 }

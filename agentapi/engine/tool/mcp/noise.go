@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -15,7 +16,7 @@ const (
 
 // noise is what a server printed between its messages.
 type noise struct {
-	words  *lastWords        // keeps the end of it, too
+	words  *bounded.Tail     // keeps the end of it, too
 	report func(line string) // is told the first lines
 
 	mu    sync.Mutex

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -18,7 +19,7 @@ import (
 type program struct {
 	box   sandbox.Box
 	start sandbox.Program
-	words *lastWords
+	words *bounded.Tail
 	noise *noise // what it prints to stdout between messages
 
 	process sandbox.Process
