@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Unconfined is access to all files of the user.
@@ -70,8 +71,8 @@ func (p place) release() { _ = p.close() }
 // at is the place of a path. Unconfined, its root is the directory of the path.
 func (f *files) at(real string) (place, error) {
 	if f.root != nil {
-		name, err := filepath.Rel(f.dir, real)
-		if err != nil || !filepath.IsLocal(name) {
+		name, ok := subpath.Rel(f.dir, real)
+		if !ok {
 			return place{}, ErrOutside
 		}
 		return place{f.root, name, func() error { return nil }}, nil

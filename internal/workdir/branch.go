@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 const (
@@ -17,16 +19,22 @@ const (
 // beginning of the commit's hash where none is; empty outside of a repository.
 // Git itself is not run.
 func Branch(dir string) string {
-	for {
-		if git, ok := gitDir(filepath.Join(dir, ".git")); ok {
+	for at := range subpath.Up(dir) {
+		if git, ok := gitDir(filepath.Join(at, ".git")); ok {
 			return head(filepath.Join(git, "HEAD"))
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return ""
-		}
-		dir = parent
 	}
+	return ""
+}
+
+// Repository is the root of the git repository that dir is in; empty for none.
+func Repository(dir string) string {
+	for at := range subpath.Up(filepath.Clean(dir)) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+	}
+	return ""
 }
 
 // gitDir is the directory that git keeps its files in: path itself, or in a

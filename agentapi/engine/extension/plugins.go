@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/internal/subpath"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // Places says where plugins and skills are.
@@ -69,8 +70,10 @@ func (p Places) Has(dir string) bool {
 	if resolved(dir) != dir || !isDir(dir) {
 		return false
 	}
-	if checkouts := resolved(plugin.CacheIn(p.Base)); p.Base != "" && dir != checkouts && subpath.Within(checkouts, dir) {
-		return true
+	if p.Base != "" {
+		if rel, ok := subpath.Rel(resolved(plugin.CacheIn(p.Base)), dir); ok && rel != "." {
+			return true
+		}
 	}
 	return slices.ContainsFunc(append(p.own(), below(Plugins(p).Dir, false)...), func(own string) bool { return resolved(own) == dir })
 }
@@ -95,7 +98,7 @@ func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
 // one name the project's counts. A link is none of them.
 func OfProject(dir string, bad func(dir string, err error)) []plugin.Plugin {
 	roots := []string{dir}
-	if root := skill.Repository(dir); root != "" && root != filepath.Clean(dir) {
+	if root := workdir.Repository(dir); root != "" && root != filepath.Clean(dir) {
 		roots = append(roots, root)
 	}
 	var dirs []string

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Config is what a prompt is made of.
@@ -313,8 +314,8 @@ func (p *Prompt) Path(path string, active []string) (extended []event.Content, a
 	if path == "" || !filepath.IsAbs(path) {
 		return nil, nil
 	}
-	file, err := filepath.Rel(p.cfg.Workspace, path)
-	if err != nil || !filepath.IsLocal(file) {
+	file, ok := subpath.Rel(p.cfg.Workspace, path)
+	if !ok {
 		return nil, nil
 	}
 	file = filepath.ToSlash(file)

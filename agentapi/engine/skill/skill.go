@@ -25,7 +25,9 @@ import (
 
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/truncate"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // Skill is one file of instructions.
@@ -100,7 +102,7 @@ func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
 	if workspace != "" {
 		f.project(workspace)
 	}
-	if root := Repository(workspace); workspace != "" && root != "" && root != filepath.Clean(workspace) {
+	if root := workdir.Repository(workspace); workspace != "" && root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
 	}
 	if user.Home != "" {
@@ -110,18 +112,6 @@ func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
 		f.root(user.Base, baseDirs, false)
 	}
 	return f.found, f.skipped
-}
-
-// Repository is the root of the repository that dir is in; empty for none.
-func Repository(dir string) string {
-	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
 }
 
 type finder struct {
@@ -251,7 +241,7 @@ func (f *finder) file(root *os.Root, dir, place, p string) error {
 func (u User) has(file string) bool {
 	in := func(dir string, places []string) bool {
 		return dir != "" && slices.ContainsFunc(places, func(place string) bool {
-			return strings.HasPrefix(file, filepath.Join(dir, filepath.FromSlash(place))+string(filepath.Separator))
+			return subpath.Within(filepath.Join(dir, filepath.FromSlash(place)), file)
 		})
 	}
 	return in(u.Home, homeDirs) || in(u.Base, baseDirs)

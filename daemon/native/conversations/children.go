@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // Where a part of a conversation works: in a worktree of its own, where there is a
@@ -97,7 +98,7 @@ func (s *server) isolate(ctx context.Context, parent control.Conversation, ch *c
 		return err
 	}
 	dir, err := workingDir(record)
-	if err != nil || s.Worktree == nil || !inRepository(dir) {
+	if err != nil || s.Worktree == nil || workdir.Repository(dir) == "" {
 		return err
 	}
 	made, err := s.Worktree(ctx, ch.ID, dir)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // request is what a client asks for when it starts a conversation.
@@ -120,7 +120,7 @@ func (s *server) place(ctx context.Context, req *request) error {
 			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
 		}}}
 	}
-	switch repository := inRepository(req.Workspace); {
+	switch repository := workdir.Repository(req.Workspace) != ""; {
 	case isNew && !repository:
 		req.isNew = true
 		if err := initRepository(req.Workspace); err != nil {
@@ -145,21 +145,6 @@ func (s *server) place(ctx context.Context, req *request) error {
 	}
 	req.Workspace = made.Dir
 	return nil
-}
-
-// inRepository reports whether a directory is in a git repository. A worktree is for
-// such a one alone.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return false
-		}
-		dir = up
-	}
 }
 
 // guidance tells the agent of its worktree.

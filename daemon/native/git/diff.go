@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // maxFile is how large a file may be whose diff is asked for, in bytes.
@@ -119,19 +120,14 @@ func (s *server) committed(ctx context.Context, files sandbox.Files, at, commit 
 
 // around is the repository of a file, and its name there.
 func (s *server) around(ctx context.Context, files sandbox.Files, at string) (repository, string, error) {
-	for dir := at; ; dir = filepath.Dir(dir) {
+	for dir := range subpath.Up(at) {
 		if _, err := files.Stat(filepath.Join(dir, ".git")); err == nil {
-			name, err := filepath.Rel(dir, at)
-			if err != nil {
-				return repository{}, "", err
-			}
+			name, _ := subpath.Rel(dir, at)
 			repo, err := s.open(ctx, dir)
 			return repo, filepath.ToSlash(name), err
 		}
-		if dir == filepath.Dir(dir) {
-			return repository{}, "", errNoRepository
-		}
 	}
+	return repository{}, "", errNoRepository
 }
 
 // before is the first parent of a commit.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // furnish puts into the box's home directory what mounts show there at level full:
@@ -23,8 +24,8 @@ func furnish(p *policy.Policy, userHome string) error {
 		}
 	}
 	for _, tool := range p.Read {
-		name, err := filepath.Rel(userHome, tool)
-		if err != nil || !filepath.IsLocal(name) {
+		name, ok := subpath.Rel(userHome, tool)
+		if !ok {
 			continue
 		}
 		// What the agent has made at that place stays.

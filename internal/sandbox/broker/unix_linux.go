@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // unixCall makes the call of a Unix socket. One is made in the writable trees only,
@@ -157,7 +159,7 @@ func connectSoon(socket int, at string) error {
 
 // writable says that programs can make files at a path.
 func (b *Broker) writable(at string) bool {
-	return slices.ContainsFunc(b.cfg.Trees, func(tree string) bool { return strings.HasPrefix(at, tree+"/") })
+	return slices.ContainsFunc(b.cfg.Trees, func(tree string) bool { return subpath.Within(tree, at) })
 }
 
 // listens says that an open socket file is that of a listener of the box.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Files of a git directory by which git runs programs, or finds those files.
@@ -109,7 +111,7 @@ func (g *Guards) named(dir string) error {
 				continue
 			}
 		}
-		if rel, err := filepath.Rel(tree, at); err != nil || !filepath.IsLocal(rel) || rel == "." {
+		if rel, ok := subpath.Rel(tree, at); !ok || rel == "." {
 			continue // Programs do not write there.
 		}
 		if slices.Contains(g.Protect, at) {
@@ -133,7 +135,7 @@ func (g *Guards) absent(s setting, base string) {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(base, at)
 	}
-	if rel, err := filepath.Rel(g.Repository.Tree, at); err == nil && filepath.IsLocal(rel) && rel != "." && g.Repository.known != nil {
+	if rel, ok := subpath.Rel(g.Repository.Tree, at); ok && rel != "." && g.Repository.known != nil {
 		g.Repository.never = append(g.Repository.never, rel)
 	}
 }
@@ -205,7 +207,7 @@ func (g *Guards) linked(workspace, at string) error {
 		return nil
 	}
 	g.Repository = Repository{Dir: common, Tree: workspace, Index: filepath.Join(dir, "index"), known: map[string]bool{at: true}}
-	if rel, err := filepath.Rel(workspace, common); err != nil || strings.HasPrefix(rel, "..") {
+	if !subpath.Within(workspace, common) {
 		g.Write = append(g.Write, common)
 	}
 	return g.repository(common, new(int))

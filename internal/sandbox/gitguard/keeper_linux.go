@@ -82,7 +82,7 @@ func NewKeeper(tree string, g Guards, putBack func(path string)) (*Keeper, error
 // take notes how everything is.
 func (k *Keeper) take(g Guards) error {
 	for _, at := range g.Protect {
-		if name, ok := k.local(at); ok {
+		if name, ok := subpath.Rel(k.tree, at); ok {
 			s, err := k.snapshot(name)
 			if err != nil {
 				return fmt.Errorf("keep %s: %w", at, err)
@@ -92,19 +92,13 @@ func (k *Keeper) take(g Guards) error {
 	}
 	for _, dir := range g.Watch {
 		for _, planted := range []string{commonDir, worktreeConfig} {
-			name, ok := k.local(filepath.Join(dir, planted))
+			name, ok := subpath.Rel(k.tree, filepath.Join(dir, planted))
 			if ok && k.kept[name] == nil {
 				k.never = append(k.never, name)
 			}
 		}
 	}
 	return nil
-}
-
-// local is a path in the tree.
-func (k *Keeper) local(at string) (string, bool) {
-	name, err := filepath.Rel(k.tree, at)
-	return name, err == nil && filepath.IsLocal(name)
 }
 
 // snapshot reads a file or a directory; it is empty if there is nothing.
@@ -273,7 +267,7 @@ func (k *Keeper) rearm() {
 		add(name)
 	}
 	if k.added != nil {
-		if dir, ok := k.local(filepath.Join(k.added.repo.Dir, "worktrees")); ok {
+		if dir, ok := subpath.Rel(k.tree, filepath.Join(k.added.repo.Dir, "worktrees")); ok {
 			paths = append(paths, filepath.Dir(dir), dir)
 			for _, entry := range entriesOf(k.root, dir) {
 				paths = append(paths, filepath.Join(dir, entry.Name()))

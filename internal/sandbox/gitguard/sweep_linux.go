@@ -199,10 +199,7 @@ func (s *sweeper) pointer(root *os.Root, file string) string {
 	if to = resolve(to, filepath.Join(s.repo.Tree, filepath.Dir(file))); to == "" || to == s.repo.Dir || s.repo.known[to] {
 		return ""
 	}
-	name, err := filepath.Rel(s.repo.Tree, to)
-	if err != nil || !filepath.IsLocal(name) {
-		return ""
-	}
+	name, _ := subpath.Rel(s.repo.Tree, to)
 	return name
 }
 

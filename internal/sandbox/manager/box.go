@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // box is that of one conversation. It is made of the real one with the first program,
@@ -172,7 +173,7 @@ func (b *box) start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 // real is a path in the workspace without the symbolic link by which the
 // conversation has it.
 func (b *box) real(at string) string {
-	if rel, err := filepath.Rel(b.env.Workspace, at); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := subpath.Rel(b.env.Workspace, at); ok {
 		return filepath.Join(b.plan.Workspace, rel)
 	}
 	return at

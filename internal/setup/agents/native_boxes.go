@@ -124,12 +124,9 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 	case b.only != "" || subpath.Within(base, dir):
 		return base, nil
 	}
-	for up := dir; ; up = filepath.Dir(up) {
+	for up := range subpath.Up(dir) {
 		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil && b.manager.Check(up) == nil {
 			return up, nil
-		}
-		if up == filepath.Dir(up) {
-			break
 		}
 	}
 	err = b.manager.Check(dir)
@@ -405,8 +402,8 @@ func (b *apiBoxes) MakeDir(ctx context.Context, path string) error {
 	}
 	if _, at, locateErr := locate(path); locateErr == nil && b.only == "" && errors.Is(err, sandbox.ErrOutside) {
 		home, homeErr := filepath.EvalSymlinks(b.home)
-		rel, relErr := filepath.Rel(home, at)
-		if homeErr == nil && relErr == nil && filepath.IsLocal(rel) && !strings.Contains("/"+filepath.ToSlash(rel), "/.") {
+		rel, ok := subpath.Rel(home, at)
+		if homeErr == nil && ok && !strings.Contains("/"+filepath.ToSlash(rel), "/.") {
 			return os.MkdirAll(at, 0o750)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // worktrees is the directory of the worktrees that conversations have asked for.
@@ -37,8 +38,8 @@ func (b *apiBoxes) Worktree(ctx context.Context, conversation, dir string) (conv
 	if root, err = filepath.EvalSymlinks(filepath.FromSlash(root)); err != nil {
 		return none, fmt.Errorf("find the repository: %w", err)
 	}
-	inside, err := filepath.Rel(root, real)
-	if err != nil || inside != "." && !filepath.IsLocal(inside) {
+	inside, ok := subpath.Rel(root, real)
+	if !ok {
 		return none, refusedWorktree("git says that it is in another directory: " + root)
 	}
 	start := b.startPoint(ctx, root)
@@ -145,9 +146,9 @@ func (b *apiBoxes) realWorktrees() string {
 // conversation.
 func (b *apiBoxes) worktreeAt(dir string) string {
 	all := b.realWorktrees()
-	rel, err := filepath.Rel(all, dir)
+	rel, ok := subpath.Rel(all, dir)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
-	if err != nil || len(parts) < 2 {
+	if !ok || len(parts) < 2 {
 		return dir
 	}
 	return filepath.Join(all, parts[0], parts[1])

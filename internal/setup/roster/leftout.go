@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // leftOut is a file of a workspace that would start a program or a server, or have a
@@ -69,8 +69,8 @@ func LeftOut(workspace string, user skill.User) []definition.Problem {
 	}
 	found, _ := skill.Find(workspace, user)
 	for _, s := range found {
-		rel, err := filepath.Rel(workspace, s.Path)
-		if s.Own || err != nil || !filepath.IsLocal(rel) {
+		rel, ok := subpath.Rel(workspace, s.Path)
+		if s.Own || !ok {
 			continue
 		}
 		for _, f := range ofSkill(root, s, filepath.ToSlash(rel)) {
@@ -83,7 +83,7 @@ func LeftOut(workspace string, user skill.User) []definition.Problem {
 // ofUser reports whether a file is in OpenHands' directory of the user, as it is where
 // the home directory is the workspace.
 func ofUser(user skill.User, file string) bool {
-	return user.Base != "" && strings.HasPrefix(file, user.Base+string(filepath.Separator))
+	return subpath.Within(user.Base, file)
 }
 
 // ofSkill is what of a skill of a workspace has no effect.

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/patch"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 //go:embed apply_patch.md
@@ -210,8 +211,8 @@ func (p *Patcher) at(path string) (*place, error) {
 		return nil, readable(path, err)
 	}
 	real = filepath.Join(real, rest)
-	name, err := filepath.Rel(p.editor.real, real)
-	if err != nil || !filepath.IsLocal(name) || name == "." {
+	name, ok := subpath.Rel(p.editor.real, real)
+	if !ok || name == "." {
 		return nil, refusef("%s is outside the workspace %s, and a patch may only change files in there.", path, p.editor.cfg.Dir)
 	}
 	if p.editor.cfg.Confined && ofGit(name) {

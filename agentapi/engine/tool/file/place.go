@@ -49,8 +49,8 @@ func (e *Editor) find(path string) (*place, error) {
 	if !e.cfg.Confined {
 		return &place{path: path, real: real, files: e.files}, nil
 	}
-	name, err := filepath.Rel(e.real, real)
-	if err != nil || !filepath.IsLocal(name) {
+	name, ok := subpath.Rel(e.real, real)
+	if !ok {
 		return nil, e.outside(path)
 	}
 	return &place{path: path, real: real, name: name, files: e.files}, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Limits of one search.
@@ -48,7 +49,7 @@ func (c Config) place(path string) (string, error) {
 	real, err := c.Files.Real(filepath.Clean(path))
 	if err == nil && c.Confined {
 		base, baseErr := c.Files.Real(c.Dir)
-		if rel, relErr := filepath.Rel(base, real); baseErr != nil || relErr != nil || !filepath.IsLocal(rel) {
+		if baseErr != nil || !subpath.Within(base, real) {
 			return path, fmt.Errorf("%s is outside the workspace %s, and this tool may only search in there", path, c.Dir)
 		}
 	}
