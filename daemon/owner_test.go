@@ -182,7 +182,7 @@ func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ends(t, "the file", string(data), id+" ;")
+				ends(t, "the file", strings.TrimSpace(string(data)), id+" ;")
 			})
 		})
 	}

@@ -14,6 +14,7 @@
 package chats
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/recordfile"
 	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -59,11 +61,11 @@ var ErrUnreadable = errors.New("the file of the chat cannot be read")
 
 // Registry remembers chats. Make one with Open, end it with Close.
 type Registry struct {
-	cfg   Config
-	store store
-	loose loose
-	done  chan struct{}
-	wg    sync.WaitGroup
+	cfg    Config
+	store  store
+	loose  loose
+	cancel context.CancelFunc // ends the sweeping
+	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	chats map[string]*chat
@@ -85,13 +87,14 @@ type chat struct {
 
 // Open opens the chats of a state directory.
 func Open(cfg Config) *Registry {
-	r := &Registry{cfg: cfg, chats: make(map[string]*chat), done: make(chan struct{}), loose: loose{keep: cfg.Loose}}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &Registry{cfg: cfg, chats: make(map[string]*chat), cancel: cancel, loose: loose{keep: cfg.Loose}}
 	if cfg.StateDir == "" {
 		return r
 	}
-	r.store.dir = filepath.Join(cfg.StateDir, "chats")
+	r.store.files = recordfile.Open(filepath.Join(cfg.StateDir, "chats"))
 	r.wg.Go(func() {
-		if err := rescue.Do(func() error { r.sweep(); return nil }); err != nil {
+		if err := rescue.Do(func() error { r.sweep(ctx); return nil }); err != nil {
 			cfg.Logger.Error("old chats are no longer removed", "err", err, "stack", rescue.Of(err).Stack())
 		}
 	})
@@ -100,29 +103,21 @@ func Open(cfg Config) *Registry {
 
 // Close ends the registry. Everything is on the disk already.
 func (r *Registry) Close() {
-	close(r.done)
+	r.cancel()
 	r.wg.Wait()
 }
 
 // sweep ends with the registry.
-func (r *Registry) sweep() {
+func (r *Registry) sweep(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
-		err := r.store.sweep(r.cfg.Now(), func() bool {
-			select {
-			case <-r.done:
-				return true
-			default:
-				return false
-			}
-		})
-		if err != nil {
+		if err := r.store.sweep(ctx, r.cfg.Now()); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("cannot remove old chats", "err", err)
 		}
 		select {
 		case <-ticker.C:
-		case <-r.done:
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -1,18 +1,15 @@
 package chats
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/recordfile"
 )
 
 // store is one file for each chat: nothing has to be read when the gateway
@@ -23,8 +20,10 @@ import (
 // that has become twice as long as its record is written again. Changes are not
 // synced: a chat that lost its last turns with the machine tells them to its
 // conversation again, as its transcript shows them. A line that a crash has cut
-// off counts for nothing, and the next begins with a newline.
-type store struct{ dir string }
+// off counts for nothing.
+type store struct {
+	files *recordfile.Dir // nil: nothing is stored
+}
 
 // minJournal is the length of a file that is never written again, in bytes.
 const minJournal = 16 << 10
@@ -49,7 +48,8 @@ type change struct {
 	Turns []Turn    `json:"turns,omitempty"`
 }
 
-func (s store) path(key string) string { return filepath.Join(s.dir, key[:2], key+".json") }
+// file is the name of a chat's record.
+func file(key string) string { return key[:2] + "/" + key + suffix }
 
 // load reads a chat; an unknown one is empty. A file without a chat of a known
 // version is as good as none: the chat begins again, with what its transcript
@@ -57,22 +57,22 @@ func (s store) path(key string) string { return filepath.Join(s.dir, key[:2], ke
 // be written over. The second value is nil where the file has to be written as a
 // whole.
 func (s store) load(key string) (record, *saved, error) {
-	if s.dir == "" {
+	if s.files == nil {
 		return record{}, nil, nil
 	}
-	data, err := os.ReadFile(s.path(key))
+	data, err := s.files.Read(file(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, nil, nil
 	}
 	if err != nil {
 		return record{}, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	first, changes, _ := bytes.Cut(data, []byte{'\n'})
+	first, changes := recordfile.Lines(data)
 	var r record
 	if err := json.Unmarshal(first, &r); err != nil || r.Version != recordVersion && r.Version != oldVersion {
 		return record{}, nil, fmt.Errorf("read chat %s: not a chat of this version", key[:8])
 	}
-	for line := range bytes.SplitSeq(changes, []byte{'\n'}) {
+	for line := range changes {
 		var c change
 		if json.Unmarshal(line, &c) == nil {
 			r.apply(c)
@@ -118,7 +118,7 @@ func (r *record) find(conversation string) *branch {
 // save writes what the file of a chat lacks: what is certain of a branch, and
 // what was forgotten. The caller holds c.mu.
 func (s store) save(c *chat, b *branch) error {
-	if s.dir == "" {
+	if s.files == nil {
 		return nil
 	}
 	had := c.saved
@@ -133,18 +133,14 @@ func (s store) save(c *chat, b *branch) error {
 	if err != nil {
 		return fmt.Errorf("encode chat: %w", err)
 	}
-	f, err := os.OpenFile(s.path(c.key), os.O_APPEND|os.O_WRONLY, 0)
+	err = s.files.Append(file(c.key), line)
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it
 		return s.rewrite(c)
 	}
 	if err != nil {
 		return err
 	}
-	n, err := f.Write(append([]byte{'\n'}, line...))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	had.size += int64(n)
+	had.size += int64(len(line) + 2) // with its newlines
 	had.branches[b.Conversation] = sums
 	for _, id := range lost.Drop {
 		delete(had.branches, id)
@@ -165,11 +161,7 @@ func (s store) rewrite(c *chat) error {
 	if err != nil {
 		return fmt.Errorf("encode chat: %w", err)
 	}
-	path := s.path(c.key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("create directory of chats: %w", err)
-	}
-	if err := atomicfile.Write(path, data, atomicfile.Options{}); err != nil {
+	if err := s.files.Write(file(c.key), data); err != nil {
 		return err
 	}
 	c.saved = savedAs(c.record, int64(len(data)), int64(len(data)))

@@ -159,7 +159,7 @@ func TestAMessageWritesLittle(t *testing.T) {
 	dir := t.TempDir()
 	w := longTalk(t, dir)
 	size := func() int64 {
-		info, err := os.Stat(w.r.store.path(w.id.Key()))
+		info, err := os.Stat(pathOf(w.r, w.id.Key()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestAFileIsWrittenAgainWhenItIsLong(t *testing.T) {
 		w.shows = w.shows[:min(len(w.shows), 2)] // another message in the place of the last one
 		w.say(fmt.Sprint("message ", i), "an answer that is long enough to be known again")
 	}
-	info, err := os.Stat(w.r.store.path(w.id.Key()))
+	info, err := os.Stat(pathOf(w.r, w.id.Key()))
 	if err != nil || info.Size() > 64<<10 {
 		t.Errorf("%v bytes, %v", info.Size(), err)
 	}
@@ -205,13 +205,13 @@ func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
 	for i := range 4 {
 		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
 	}
-	path := w.r.store.path(w.id.Key())
+	path := pathOf(w.r, w.id.Key())
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := strings.IndexByte(string(data), '\n')
-	last := strings.LastIndexByte(string(data), '\n')
+	last := strings.LastIndexByte(strings.TrimSuffix(string(data), "\n"), '\n')
 	for cut := first; cut <= len(data); cut++ {
 		if cut < last && cut%17 != 0 {
 			continue // the last line everywhere, the others here and there
@@ -235,7 +235,7 @@ func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
 	t.Parallel()
 	w := &talker{t: t, r: open(t, t.TempDir(), time.Now), id: chatNamed("c", false)}
 	w.say("one", "1: an answer that is long enough to be known again")
-	path := w.r.store.path(w.id.Key())
+	path := pathOf(w.r, w.id.Key())
 	if err := os.Rename(path, path+".aside"); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestAFileThatCannotBeReadNowIsKept(t *testing.T) {
 	w.say("one", "the answer")
 	conv := w.conv
 	w.r = open(t, dir, now.now)
-	path := w.r.store.path(id.Key())
+	path := pathOf(w.r, id.Key())
 	if err := errors.Join(os.Rename(path, path+".aside"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -290,6 +290,41 @@ func TestAFileThatCannotBeReadNowIsKept(t *testing.T) {
 	}
 }
 
+// pathOf is the file of a chat.
+func pathOf(r *Registry, key string) string {
+	return filepath.Join(r.cfg.StateDir, "chats", filepath.FromSlash(file(key)))
+}
+
+// Before, a change had a newline in front of it only.
+func TestAFileWithoutEmptyLinesIsRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
+	for i := range 4 {
+		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
+	}
+	path := pathOf(w.r, w.id.Key())
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.TrimSuffix(strings.ReplaceAll(string(data), "\n\n", "\n"), "\n")
+	if old == string(data) || strings.Count(old, "\n") < 3 {
+		t.Fatalf("it has no changes: %q", data)
+	}
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := &talker{t: t, r: open(t, dir, time.Now), id: w.id, shows: slices.Clone(w.shows)}
+	if turns := onDisk(t, again.r, w.id).Branches[0].Turns; len(turns) != 4 {
+		t.Errorf("%d turns are read", len(turns))
+	}
+	again.say("and now?", "this")
+	if turns := onDisk(t, again.r, w.id).Branches[0].Turns; again.conv != w.conv || len(turns) != 5 {
+		t.Errorf("%s, %d turns", again.kind, len(turns))
+	}
+}
+
 func TestAFileOfTheFirstVersionIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -300,7 +335,7 @@ func TestAFileOfTheFirstVersionIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(w.r.store.path(w.id.Key()), data, 0o600); err != nil {
+	if err := os.WriteFile(pathOf(w.r, w.id.Key()), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -396,7 +431,7 @@ func BenchmarkSaveLongChat(b *testing.B) {
 		b.Fatal(err)
 	}
 	last := c.Branches[7]
-	before, err := os.Stat(filepath.Clean(w.r.store.path(c.key)))
+	before, err := os.Stat(filepath.Clean(pathOf(w.r, c.key)))
 	if err != nil {
 		b.Fatal(err)
 	}

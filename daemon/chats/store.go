@@ -1,16 +1,13 @@
 package chats
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"context"
 	"strings"
 	"time"
-
-	"github.com/ohgw/ohgw/internal/atomicfile"
 )
+
+// suffix ends the name of a chat's record.
+const suffix = ".json"
 
 // keepFor is how long a chat is remembered after its last message. Its
 // conversations stay where they are.
@@ -49,34 +46,11 @@ type branch struct {
 }
 
 // sweep forgets chats that nobody has used for long.
-func (s store) sweep(now time.Time, stop func() bool) error {
-	shards, err := os.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list chats: %w", err)
-	}
-	for _, shard := range shards {
-		if stop() {
+func (s store) sweep(ctx context.Context, now time.Time) error {
+	return s.files.Each(ctx, now.Add(-keepTemps), func(name string, written time.Time) error {
+		if !strings.HasSuffix(name, suffix) || now.Sub(written) < keepFor {
 			return nil
 		}
-		dir := filepath.Join(s.dir, shard.Name())
-		files, err := os.ReadDir(dir)
-		if err != nil {
-			continue // not a directory, or gone
-		}
-		for _, f := range files {
-			info, err := f.Info()
-			if err != nil {
-				continue // gone
-			}
-			age := now.Sub(info.ModTime())
-			cutOff := atomicfile.IsTemp(f.Name()) && age >= keepTemps
-			if !cutOff && (!strings.HasSuffix(f.Name(), ".json") || age < keepFor) {
-				continue
-			}
-			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
-				return fmt.Errorf("remove chat: %w", err)
-			}
-		}
-	}
-	return nil
+		return s.files.Remove(name)
+	})
 }

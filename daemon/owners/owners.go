@@ -16,12 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/recordfile"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -31,33 +30,29 @@ const minSize = 16 << 10
 // Store knows the owners of conversations. Its methods may be called at the
 // same time.
 type Store struct {
-	dir string // empty: in memory
+	files *recordfile.Dir
 
 	mu     sync.Mutex
-	memory map[string]string
-	living map[string]int64 // by file: its size when it had no line too many
+	living map[string]int // by file: its size when it had no line too many
 }
 
 // Open opens the owners of a state directory. With an empty name they are kept
 // in memory.
 func Open(stateDir string) *Store {
-	s := &Store{memory: make(map[string]string), living: make(map[string]int64)}
+	dir := ""
 	if stateDir != "" {
-		s.dir = filepath.Join(stateDir, "owners")
+		dir = filepath.Join(stateDir, "owners")
 	}
-	return s
+	return &Store{files: recordfile.Open(dir), living: make(map[string]int)}
 }
 
 // Owner is the id of the token that owns a conversation; empty: nobody does.
 func (s *Store) Owner(conversation string) (token string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dir == "" {
-		return s.memory[conversation], nil
-	}
-	data, err := s.read(conversation)
+	_, data, err := s.read(conversation)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("look up owner: %w", err)
 	}
 	for rest := data; ; {
 		at := bytes.LastIndex(rest, []byte("\n"+conversation+" "))
@@ -82,56 +77,30 @@ func (s *Store) Claim(conversation, token string) error {
 // Forget notes that a conversation is gone, and with it its owner.
 func (s *Store) Forget(conversation string) error { return s.note(conversation, "") }
 
+// note adds a line to the file of a conversation, and takes out the lines that
+// count no more when they are half of it.
 func (s *Store) note(conversation, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dir == "" {
-		delete(s.memory, conversation)
-		if token != "" {
-			s.memory[conversation] = token
-		}
-		return nil
+	name, data, err := s.read(conversation)
+	text := line(conversation, token)
+	switch {
+	case err != nil:
+	case data == nil || len(data) >= max(minSize, 2*s.living[name]):
+		kept := shortened(append(data, "\n"+text...))
+		s.living[name] = len(kept)
+		err = s.files.Write(name, kept)
+	default:
+		err = s.files.Append(name, []byte(text))
 	}
-	if err := s.append(conversation, line(conversation, token)); err != nil {
+	if err != nil {
 		return fmt.Errorf("record owner: %w", err)
 	}
 	return nil
 }
 
-// append adds a line to the file of a conversation, and takes out the lines
-// that count no more when they are half of it. The caller holds s.mu.
-func (s *Store) append(conversation, text string) error {
-	path, err := s.path(conversation)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(s.dir, 0o700); err != nil {
-			return err
-		}
-		f, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	info, statErr := f.Stat()
-	if err = errors.Join(err, statErr, f.Close()); err != nil {
-		return err
-	}
-	if size := info.Size(); size < max(minSize, 2*s.living[path]) {
-		return nil
-	}
-	return s.shorten(path)
-}
-
-// shorten writes a file again with the lines that count. The caller holds s.mu.
-func (s *Store) shorten(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
+// shortened is a file with the lines that count.
+func shortened(data []byte) []byte {
 	owners := make(map[string]string)
 	for text := range bytes.SplitSeq(data, []byte{'\n'}) {
 		switch conversation, token, whole := parse(text); {
@@ -142,38 +111,29 @@ func (s *Store) shorten(path string) error {
 			owners[conversation] = token
 		}
 	}
-	var kept strings.Builder
+	var kept bytes.Buffer
 	for conversation, token := range owners {
-		kept.WriteString(line(conversation, token))
+		kept.WriteString("\n" + line(conversation, token))
 	}
-	s.living[path] = int64(kept.Len())
-	return atomicfile.Write(path, []byte(kept.String()), atomicfile.Options{})
+	return kept.Bytes()
 }
 
-func (s *Store) read(conversation string) ([]byte, error) {
-	path, err := s.path(conversation)
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look up owner: %w", err)
-	}
-	return data, nil
-}
-
-// path is the file of a conversation. The id of one is always in normal form.
-func (s *Store) path(conversation string) (string, error) {
+// read reads the file of a conversation, which need not be there. The id of one is
+// always in normal form.
+func (s *Store) read(conversation string) (name string, data []byte, err error) {
 	if id, err := uuid.Parse(conversation); err != nil || id != conversation {
-		return "", fmt.Errorf("owner of %q: %w", conversation, uuid.ErrMalformed)
+		return "", nil, fmt.Errorf("owner of %q: %w", conversation, uuid.ErrMalformed)
 	}
-	return filepath.Join(s.dir, conversation[:2]), nil
+	name = conversation[:2]
+	if data, err = s.files.Read(name); errors.Is(err, fs.ErrNotExist) {
+		return name, nil, nil
+	}
+	return name, data, err
 }
 
-// line is how an owner is noted. It begins with a newline, so that one that a
-// crash cut off does not spoil the next, and ends with a mark, so that it is
-// not taken for a whole one.
-func line(conversation, token string) string { return "\n" + conversation + " " + token + ";" }
+// line is how an owner is noted, behind a newline. It ends with a mark, so that one
+// that a crash cut off is not taken for a whole one.
+func line(conversation, token string) string { return conversation + " " + token + ";" }
 
 // parse reads a line without its newline.
 func parse(text []byte) (conversation, token string, whole bool) {

@@ -75,6 +75,21 @@ func TestALineThatWasCutOffCountsForNothing(t *testing.T) {
 	}
 }
 
+// Before, nothing followed the mark of the last line.
+func TestAFileOfAnEarlierVersionIsRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "owners", one[:2])
+	must(t, os.Mkdir(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte("\n"+one+" alice;\n"+two+" bob;\n"+one+" carol;\n"+two+" ;"), 0o600))
+	s := owners.Open(dir)
+	want(t, s, one, "carol")
+	want(t, s, two, "")
+	must(t, s.Claim(two, "dave"))
+	want(t, s, one, "carol")
+	want(t, s, two, "dave")
+}
+
 // What is gone takes no room for long.
 func TestFilesDoNotGrowWithWhatIsGone(t *testing.T) {
 	t.Parallel()
