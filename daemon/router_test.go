@@ -11,10 +11,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/internal/routing"
 )
 
-// routing makes auto choose by a meta-profile, whose classifier answers so.
-func routing(r *completions.Router, broken error, answer *router, asked *[]completions.Prompt) func(*daemon.Config) {
+// byMeta makes auto choose by a meta-profile, whose classifier answers so.
+func byMeta(r *routing.Router, broken error, answer *router, asked *[]completions.Prompt) func(*daemon.Config) {
 	return func(c *daemon.Config) {
 		answer.config(c)
 		complete := c.Complete
@@ -22,17 +23,17 @@ func routing(r *completions.Router, broken error, answer *router, asked *[]compl
 			*asked = append(*asked, p)
 			return complete(ctx, p)
 		}
-		c.Router = func(context.Context) (*completions.Router, error) { return r, broken }
+		c.Router = func(context.Context) (*routing.Router, error) { return r, broken }
 	}
 }
 
 func TestAutoChoosesByTheActiveMetaProfile(t *testing.T) {
 	t.Parallel()
-	classes := &completions.Router{Name: "mine", Classifier: "cheap", Classes: []completions.RouterClass{{Description: "small talk", Profile: "cheap"}, {Description: "proofs", Profile: "deep"}}}
-	direct := &completions.Router{Name: "mine", Classifier: "cheap", Template: "For {{instance_text}} take one of {{ model_table }}", Table: "cheap, deep-2, deep"}
-	gone := &completions.Router{Name: "mine", Classifier: "cheap", Classes: []completions.RouterClass{{Description: "all", Profile: "away"}, {Description: "rest", Profile: "cheap"}}}
+	classes := &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{{Description: "small talk", Profile: "cheap"}, {Description: "proofs", Profile: "deep"}}}
+	direct := &routing.Router{Name: "mine", Classifier: "cheap", Template: "For {{instance_text}} take one of {{ model_table }}", Table: "cheap, deep-2, deep"}
+	gone := &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{{Description: "all", Profile: "away"}, {Description: "rest", Profile: "cheap"}}}
 	for name, tt := range map[string]struct {
-		router *completions.Router
+		router *routing.Router
 		broken error
 		text   string
 		answer string
@@ -49,8 +50,8 @@ func TestAutoChoosesByTheActiveMetaProfile(t *testing.T) {
 		"no number":              {router: classes, answer: "proofs", code: "llm_error", says: "names none of the models"},
 		"the call fails":         {router: classes, fails: errors.New("no"), code: "llm_error", says: `"cheap" of the meta-profile "mine" did not choose`},
 		"the model is gone":      {router: gone, answer: "2", code: "model_not_found", says: `the profile "away", which does not exist`},
-		"the classifier is gone": {router: &completions.Router{Name: "mine", Classifier: "away", Classes: classes.Classes}, answer: "1", code: "model_not_found", says: `the profile "away"`},
-		"an agent as a model":    {router: &completions.Router{Name: "mine", Classifier: "cheap", Classes: []completions.RouterClass{{Description: "all", Profile: "agent_go"}}}, answer: "1", code: "model_not_found", says: `"agent_go"`},
+		"the classifier is gone": {router: &routing.Router{Name: "mine", Classifier: "away", Classes: classes.Classes}, answer: "1", code: "model_not_found", says: `the profile "away"`},
+		"an agent as a model":    {router: &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{{Description: "all", Profile: "agent_go"}}}, answer: "1", code: "model_not_found", says: `"agent_go"`},
 		"damaged":                {broken: errors.New("the active meta-profile mine: it is not JSON"), code: "model_not_found", says: "it is not JSON"},
 		"a prompt":               {router: direct, answer: "```json\n{\"model\": \"DEEP\"}\n```", want: "deep"},
 		"a prompt, in words":     {router: direct, answer: "I would take deep-2.", want: "deep-2"},
@@ -66,7 +67,7 @@ func TestAutoChoosesByTheActiveMetaProfile(t *testing.T) {
 			}
 			b.SetProfiles(append(list, agentapi.Profile{Name: "deep", Model: "p/deep"}, agentapi.Profile{Name: "deep-2", Model: "p/deep"})...)
 			var asked []completions.Prompt
-			g := serve(t, b, routing(tt.router, tt.broken, &router{answer: func(string) (string, error) { return tt.answer, tt.fails }}, &asked))
+			g := serve(t, b, byMeta(tt.router, tt.broken, &router{answer: func(string) (string, error) { return tt.answer, tt.fails }}, &asked))
 			text := tt.text
 			if text == "" {
 				text = "is it {{ model_table }}?"
@@ -98,9 +99,9 @@ func TestAutoIsThereWithAMetaProfileAlone(t *testing.T) {
 	t.Parallel()
 	b := echo()
 	b.SetProfiles(agentapi.Profile{Name: "cheap", Model: "p/cheap", Active: true}, agentapi.Profile{Name: "deep", Model: "p/deep"})
-	r := &completions.Router{Name: "mine", Classifier: "cheap", Classes: []completions.RouterClass{{Description: "a", Profile: "deep"}}}
+	r := &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{{Description: "a", Profile: "deep"}}}
 	var asked []completions.Prompt
-	g := serve(t, b, routing(r, nil, &router{answer: func(string) (string, error) { return "1", nil }}, &asked))
+	g := serve(t, b, byMeta(r, nil, &router{answer: func(string) (string, error) { return "1", nil }}, &asked))
 	if list := g.do("GET", "/v1/models", "").body; !strings.Contains(list, `"id":"auto"`) || !strings.Contains(list, "by the meta-profile mine") {
 		t.Error(list)
 	}

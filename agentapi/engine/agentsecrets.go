@@ -24,6 +24,8 @@ func (a agent) replaced(f func(value string) (string, error)) (agent, error) {
 	for name, value := range a {
 		var err error
 		switch name {
+		case "tools":
+			value, err = replacedTools(value, f)
 		case "llm", "condenser", "critic":
 			value, err = replacedFields(value, f)
 		case "mcp_config":

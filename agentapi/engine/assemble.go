@@ -37,6 +37,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	suffix := stored.object("agent_context").text("system_message_suffix")
 	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
+	b.addRouted(models, s.ID, stored)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err
@@ -67,7 +68,8 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s), Profile: onlyProfile(s),
 				Shown: b.shownDirs(dir.Meta()), Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
-				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
+				SwitchOwn: b.toRouted(host, s.ID, models),
+				Watch:     func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
 			}, words.Skills(), hooks)
 			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -80,16 +81,19 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 	if usage == choice.Usage && (!added || choice.Profile != "") {
 		return nil // it answers already
 	}
-	if !added {
-		model = models.object(usage)
-	}
-	return c.explain(c.conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
-		changed, err := b.withModel(c.info.ID, stored, model)
+	return c.explain(b.switchOwn(ctx, c.conv, c.info.ID, models, usage))
+}
+
+// switchOwn makes the following calls go to the model of a conversation's own that has a
+// usage id.
+func (b *Backend) switchOwn(ctx context.Context, conv conversation.Host, id string, models *ownModels, usage string) error {
+	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
+		changed, err := b.withModel(id, stored, models.object(usage))
 		if err == nil {
 			models.take(usage)
 		}
 		return changed, err
-	}))
+	})
 }
 
 // withModel is a stored agent with another model, whose secrets are in the clear.

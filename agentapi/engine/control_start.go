@@ -155,6 +155,7 @@ func ofSettings(given agent) (beginning, error) {
 		return beginning{}, err
 	}
 	made.takeContext(given)
+	made.route(given)
 	delete(model, "schema_version")
 	made.set("llm", model)
 	if summaries := made.object("condenser"); len(summaries) > 0 {
@@ -255,6 +256,9 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 	made, err := settled(profile, given)
 	if err == nil && s.Settings != nil {
 		made.takeContext(given)
+	}
+	if err == nil {
+		made.route(given)
 	}
 	return beginning{
 		agent: made, settings: settings,

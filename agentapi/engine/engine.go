@@ -182,7 +182,10 @@ type ToolEnv struct {
 	Host         conversation.Host
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)
-	Secrets  *secretenv.Registry // of the conversation and of the settings
+	// SwitchOwn makes the next call go to an LLM of the agent's meta-profile, and gives
+	// the name of its model.
+	SwitchOwn func(ctx context.Context, name string) (model string, err error)
+	Secrets   *secretenv.Registry // of the conversation and of the settings
 	// Watch is given what lists the MCP servers as they are at the moment. May be
 	// nil.
 	Watch func(status func() []agentapi.MCPServer)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -207,7 +208,15 @@ func (w *world) listed() (list [][2]string) {
 
 // interop are conversations that the SDK has to take over.
 var interop = map[string]func(*world){
-	"text":   func(w *world) { w.llm.Reply(llmtest.Text("hello")); w.say("hi") },
+	"text": func(w *world) { w.llm.Reply(llmtest.Text("hello")); w.say("hi") },
+	"routed": func(w *world) {
+		routes(w.t)(&w.cfg)
+		w.start()
+		w.classifies("2")
+		w.llm.Reply(llmtest.Tool(routeCall, "{}"), llmtest.Finish("ok"))
+		w.startIt(control.Start{Settings: routedSettings("")})
+		w.say("hi")
+	},
 	"finish": func(w *world) { w.llm.Reply(terminal("echo hi"), llmtest.Finish("ok")); w.say("hi") },
 	"bad calls": func(w *world) {
 		w.llm.Reply(llmtest.Tool("nope", "{}"), llmtest.Tool("terminal", "{"), llmtest.Reply{}, llmtest.Finish("ok"))

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/daemon/structured"
+	"github.com/ohgw/ohgw/internal/routing"
 )
 
 const (
@@ -62,7 +63,7 @@ type Call struct {
 	// Instructed: a conversation that goes on gets the system text in the message.
 	Instructed bool
 	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
-	router     *Router            // by which it chooses; nil: by the agents' descriptions
+	router     *routing.Router    // by which it chooses; nil: by the agents' descriptions
 	routerErr  error              // why the meta-profile cannot be used
 	routed     *agentapi.Profile  // which one it chose
 	// departed says that the model is an agent that is not there: it was removed, or

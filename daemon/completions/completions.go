@@ -18,6 +18,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/internal/routing"
 )
 
 // Options say how chat completions are answered. Zero values take the defaults
@@ -28,7 +29,7 @@ type Options struct {
 	Complete CompleteFunc
 	// Router is OpenHands' active meta-profile, by which the model auto chooses an LLM
 	// profile; nil where there is none. Its error is for clients.
-	Router func(context.Context) (*Router, error)
+	Router func(context.Context) (*routing.Router, error)
 	// Housekeeping says who answers what UIs want behind the user's back. Empty:
 	// HousekeepingLLM.
 	Housekeeping Housekeeping

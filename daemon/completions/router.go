@@ -2,41 +2,20 @@ package completions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
-// Router is a meta-profile of OpenHands: how one call of the profile Classifier chooses
-// the LLM profile for a task, by Classes, or by a prompt whose answer names it.
-type Router struct {
-	Name       string
-	Classifier string
-	Classes    []RouterClass
-	Template   string // has {{ instance_text }}; "" where Classes count
-	Table      string // for {{ model_table }} in it
-}
-
-// RouterClass is a kind of tasks and the profile for it.
-type RouterClass struct{ Description, Profile string }
-
-var (
-	placeholder = pattern.Of(`\{\{\s*(instance_text|model_table)\s*\}\}`)
-	firstNumber = pattern.Of(`-?\d+`)
-	jsonObject  = pattern.Of(`(?s)\{.*\}`)
-)
-
 // router is the meta-profile by which modelAuto chooses; nil: it chooses an agent.
-func (api *API) router(ctx context.Context) (*Router, error) {
+func (api *API) router(ctx context.Context) (*routing.Router, error) {
 	if api.Router == nil || api.Complete == nil {
 		return nil, nil // there is none
 	}
@@ -68,8 +47,8 @@ func (api *API) routeByMeta(ctx context.Context, c *Call) (agentapi.Profile, err
 		}
 	}
 	r := c.router
-	for _, name := range r.profiles() {
-		if _, err := r.find(c.agents, name); err != nil {
+	for _, name := range routed(r) {
+		if _, err := llmProfile(r, c.agents, name); err != nil {
 			return agentapi.Profile{}, err
 		}
 	}
@@ -84,22 +63,22 @@ func (api *API) routeByMeta(ctx context.Context, c *Call) (agentapi.Profile, err
 	defer context.AfterFunc(api.Life, cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, r.prompt(c.Text))
+		answer, err = api.Complete(limited, routerPrompt(r, c.Text))
 		return err
 	})
 	if err != nil {
 		return agentapi.Profile{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The profile %q of the meta-profile %q did not choose a model: %s.",
 			r.Classifier, r.Name, strings.TrimSuffix(agentapi.PublicMessage(err, "the call failed"), ".")), err)
 	}
-	if name := r.choice(answer.Text, c.agents); name != "" {
-		return r.find(c.agents, name)
+	if name, _ := r.Choice(answer.Text, llmProfiles(c.agents)); name != "" {
+		return llmProfile(r, c.agents, name)
 	}
 	return agentapi.Profile{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The answer of the profile %q names none of the models of the meta-profile %q; "+
 		"ask again, name a model in place of %s, or change the meta-profile.", r.Classifier, r.Name, modelAuto), nil)
 }
 
-// profiles are those that the meta-profile names.
-func (r *Router) profiles() []string {
+// routed are the profiles that a meta-profile names.
+func routed(r *routing.Router) []string {
 	names := []string{r.Classifier}
 	for _, class := range r.Classes {
 		names = append(names, class.Profile)
@@ -107,8 +86,18 @@ func (r *Router) profiles() []string {
 	return names
 }
 
-// find is an LLM profile by its name.
-func (r *Router) find(models []agentapi.Profile, name string) (agentapi.Profile, error) {
+// llmProfiles are the names of the models that are LLM profiles.
+func llmProfiles(models []agentapi.Profile) (names []string) {
+	for _, p := range models {
+		if p.Agent == "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// llmProfile is an LLM profile that a meta-profile names.
+func llmProfile(r *routing.Router, models []agentapi.Profile, name string) (agentapi.Profile, error) {
 	for _, p := range models {
 		if p.Name == name && p.Agent == "" {
 			return p, nil
@@ -118,55 +107,11 @@ func (r *Router) find(models []agentapi.Profile, name string) (agentapi.Profile,
 		r.Name, gate.LogPath(name)), nil).About("model")
 }
 
-// prompt asks for the class of a message, or what the user's own prompt asks for.
-func (r *Router) prompt(text string) Prompt {
-	text = truncate.Bytes(text, maxRouteText, "…")
-	p := Prompt{Profile: r.Classifier, MaxTokens: routeTokens}
-	if r.Template != "" {
-		ask := placeholder().ReplaceAllStringFunc(r.Template, func(mark string) string {
-			if strings.Contains(mark, "model_table") {
-				return r.Table
-			}
-			return text
-		})
-		p.Messages = []PromptMessage{{Role: "system", Text: "You choose the model for a task."}, {Role: "user", Text: strings.TrimSpace(ask)}}
-		return p
+// routerPrompt asks the classifier of a meta-profile about a message.
+func routerPrompt(r *routing.Router, text string) Prompt {
+	system, user := r.Question(truncate.Bytes(text, maxRouteText, "…"))
+	return Prompt{
+		Profile: r.Classifier, MaxTokens: routeTokens,
+		Messages: []PromptMessage{{Role: "system", Text: system}, {Role: "user", Text: user}},
 	}
-	var b strings.Builder
-	b.WriteString("You choose the model for a task. Answer with the number of the class that fits the user's message best, and nothing else; " +
-		"with 0 if none fits.\n\nClasses:\n")
-	for i, class := range r.Classes {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, class.Description)
-	}
-	p.Messages = []PromptMessage{{Role: "system", Text: b.String()}, {Role: "user", Text: text}}
-	return p
-}
-
-// choice is the profile that an answer stands for; "" for none.
-func (r *Router) choice(answer string, models []agentapi.Profile) string {
-	if r.Template == "" {
-		n, err := strconv.Atoi(firstNumber().FindString(answer))
-		if err != nil || n < 1 || n > len(r.Classes) {
-			return ""
-		}
-		return r.Classes[n-1].Profile
-	}
-	var said struct {
-		Model string `json:"model"`
-	}
-	object := jsonObject().FindString(answer)
-	named := object != "" && json.Unmarshal([]byte(object), &said) == nil && strings.TrimSpace(said.Model) != ""
-	found := ""
-	for _, p := range models {
-		switch {
-		case p.Agent != "":
-		case named:
-			if strings.EqualFold(p.Name, strings.TrimSpace(said.Model)) {
-				return p.Name
-			}
-		case len(p.Name) > len(found) && strings.Contains(strings.ToLower(answer), strings.ToLower(p.Name)):
-			found = p.Name
-		}
-	}
-	return found
 }

@@ -7,7 +7,7 @@
 //
 //	OHGW_TEST_AGENT_SERVER=$PWD/scripts/agent-server go test -tags e2e ./e2e/differential
 //
-// testdata/scenarios.txt has 95 conversations with a scripted LLM. What an agent-server
+// testdata/scenarios.txt has 106 conversations with a scripted LLM. What an agent-server
 // did in them is in testdata/recorded.jsonl: the log, the status, and the shape of each
 // request to the LLM. One test plays them with ohgw, and needs no agent-server;
 // testdata/scenario-differences.tsv has the differences. Another plays them with an

@@ -344,7 +344,7 @@ func facts(e map[string]any) map[string]any {
 	case "ObservationEvent":
 		observation, _ := e["observation"].(map[string]any)
 		f["text"], f["observation"] = text(observation["content"]), observation["kind"]
-		keep(observation, "is_error", "exit_code", "timeout", "prev_exist", "old_content", "new_content", "task_list")
+		keep(observation, "is_error", "exit_code", "timeout", "prev_exist", "old_content", "new_content", "task_list", "chosen_class", "model", "active_model")
 		keep(e, "tool_name", "extended_content")
 	default:
 		maps.Copy(f, e)

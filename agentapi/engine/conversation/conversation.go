@@ -125,6 +125,12 @@ type Host interface {
 	// Switch makes the next call of the model go to another profile, and gives
 	// the name of its model.
 	Switch(ctx context.Context, profile string) (model string, err error)
+	// SwitchOwn is Switch to a model of the conversation's own.
+	SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error
+	// Recent is what the last n messages say.
+	Recent(ctx context.Context, n int) (string, error)
+	// Consult asks a model something that is not part of the conversation.
+	Consult(ctx context.Context, choice Choice, system, user string) (string, error)
 	// SkillInvoked records that the model has read a skill.
 	SkillInvoked(ctx context.Context, name string) error
 	// Notice tells the model and the person something about the agent's

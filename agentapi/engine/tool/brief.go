@@ -21,7 +21,7 @@ var briefs = map[string]string{
 }
 
 // A model with a small context gets on without these: they change nothing.
-var spared = map[string]bool{"think": true, "switch_llm": true}
+var spared = map[string]bool{"think": true, "switch_llm": true, "route_task_to_model": true}
 
 // The most that is left of a description of another tool, in bytes.
 const (

@@ -23,6 +23,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	Version   string            // of ohgw, which MCP servers are told
 	Logins    oauth.Store       // to MCP servers, those of OpenHands' settings; may be nil
 	Now       func() time.Time  // for the ends of logins; nil: the time of the system
+	// Router finds the meta-profile of an agent, by its name and its copy in the agent; ""
+	// is the first one there is. Nil: there is none.
+	Router func(name string, inline []byte) (*routing.Router, error)
 	// Shared is the box of the MCP servers that conversations at the levels Off and
 	// External share; nil: one that is never closed.
 	Shared sandbox.Box
@@ -81,7 +85,7 @@ func Names() []string {
 // An agent with another one cannot start.
 func Knows(name string) bool {
 	switch name {
-	case "TerminalTool", "FileEditorTool", "TaskTrackerTool":
+	case "TerminalTool", "FileEditorTool", "TaskTrackerTool", "ClassifyAndSwitchLLMTool", builtin.RouteName:
 		return true
 	}
 	return slices.Contains(Names(), name) || isOpenHands(name)
@@ -127,7 +131,7 @@ func (m *maker) all(ctx context.Context) error {
 		return err
 	}
 	for _, s := range stored.Tools {
-		t, err := m.make(s)
+		t, err := m.make(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -148,23 +152,30 @@ func (m *maker) all(ctx context.Context) error {
 		defaults = *stored.Defaults
 	}
 	for _, name := range defaults {
-		switch name {
-		case "FinishTool":
-			m.tools = append(m.tools, builtin.Finish())
-		case "ThinkTool":
-			m.tools = append(m.tools, builtin.Think())
-		case "SwitchLLMTool":
-			m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
-		default:
-			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", name)
-		}
+		m.builtin(ctx, name)
 	}
 	return m.servers(ctx)
 }
 
+// builtin adds a tool that needs no parameters, by the name of its class.
+func (m *maker) builtin(ctx context.Context, name string) {
+	switch name {
+	case "FinishTool":
+		m.tools = append(m.tools, builtin.Finish())
+	case "ThinkTool":
+		m.tools = append(m.tools, builtin.Think())
+	case "SwitchLLMTool":
+		m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
+	case "ClassifyAndSwitchLLMTool":
+		m.tools = append(m.tools, m.router(ctx, engine.RouteParams{}))
+	default:
+		m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", name)
+	}
+}
+
 // make makes a tool, nil if there is none of that name. Older conversations
 // have the names of classes.
-func (m *maker) make(s spec) (tool.Tool, error) {
+func (m *maker) make(ctx context.Context, s spec) (tool.Tool, error) {
 	switch s.Name {
 	case "terminal", "TerminalTool":
 		cfg := terminal.Config{
@@ -182,6 +193,8 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 		return m.editor()
 	case "task_tracker", "TaskTrackerTool":
 		return made(task.New(m.env.Dir))
+	case "ClassifyAndSwitchLLMTool", builtin.RouteName:
+		return m.routerOf(ctx, s.Params)
 	}
 	if t, err := m.makeFound(s); t != nil || err != nil {
 		return t, err

@@ -23,6 +23,7 @@ const maxMetaProfiles = 50
 const (
 	routingMember    = "enable_classify_and_switch_llm_tool"
 	inlineMetaMember = "meta_profile"
+	metaRefMember    = "meta_profile_ref"
 )
 
 // MetaProfiles are all meta-profiles, those that cannot be used included.

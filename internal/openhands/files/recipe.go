@@ -158,7 +158,7 @@ func newestRecipe(recipe shape.Tree) shape.Tree {
 		if _, has := out[shape.ModelSwitch]; has {
 			out.Fold()
 		}
-		maps.Copy(usual, shape.Tree{"persona": null(), "public_skills": null(), routingMember: json.RawMessage("false"), "meta_profile_ref": null()})
+		maps.Copy(usual, shape.Tree{"persona": null(), "public_skills": null(), routingMember: json.RawMessage("false"), metaRefMember: null()})
 	}
 	for name, value := range usual {
 		if _, has := out[name]; !has {

@@ -17,11 +17,12 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// Resolve makes agent_settings of the recipe with an id, for a conversation. A recipe that
-// is not there is NotFound, and one that refers to something that is not there is Invalid.
-// What its meta-profile refers to does not count: the embedded agent has no use for it.
+// Resolve makes agent_settings of the recipe with an id, for a conversation with an agent
+// that a client has named as a model. A recipe that is not there is NotFound, and one that
+// refers to something that is not there is Invalid. Its meta-profile has no effect: the
+// client has chosen the model.
 func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) {
-	return s.resolve(id, "", func(shape.Tree) (*string, []string, error) { return nil, []string{}, nil })
+	return s.resolve(id, "", nil)
 }
 
 // ResolveAll is Resolve for those who expect what an agent-server does: there a
@@ -32,6 +33,7 @@ func (s *Store) ResolveAll(_ context.Context, id, llm string) (openhands.Launch,
 	return s.resolve(id, llm, s.danglingMeta)
 }
 
+// resolve is ResolveAll; without danglingMeta the meta-profile has no effect.
 func (s *Store) resolve(id, llmName string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
 	name, err := s.agentName(id)
 	if err != nil {
@@ -42,7 +44,7 @@ func (s *Store) resolve(id, llmName string, danglingMeta func(shape.Tree) (*stri
 		return openhands.Launch{}, err
 	}
 	servers, _, dangling := s.chosenServers(recipe)
-	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe), Ignored: ignored(recipe)}
+	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe), Ignored: ignored(recipe, danglingMeta != nil)}
 	if refs, some := recipe.Texts("secret_refs"); some {
 		launch.Secrets = &refs
 	}
@@ -60,7 +62,10 @@ func (s *Store) resolve(id, llmName string, danglingMeta func(shape.Tree) (*stri
 		case err != nil:
 			return openhands.Launch{}, unlaunchable(launch.LLM, err)
 		}
-		if gone.meta, gone.metaLLMs, err = danglingMeta(recipe); err != nil {
+		if danglingMeta != nil {
+			gone.meta, gone.metaLLMs, err = danglingMeta(recipe)
+		}
+		if err != nil {
 			return openhands.Launch{}, err
 		}
 	}
@@ -108,13 +113,14 @@ func revisionOf(recipe shape.Tree) int {
 }
 
 // ignored are the members of a recipe that say something and have no effect in the embedded
-// agent, among what OpenHands 1.43.1 does not have.
-func ignored(recipe shape.Tree) []string {
+// agent, among what OpenHands 1.43.1 does not have. routes says that a meta-profile has one.
+func ignored(recipe shape.Tree, routes bool) []string {
 	var names []string
 	for _, name := range shape.RecipeNewer() {
 		raw, plain := recipe[name].(json.RawMessage)
 		says := plain && string(raw) != "null" && string(raw) != "false" || len(recipe.List(name)) > 0
-		if says && name != "secret_refs" && name != "persona" {
+		effective := name == "secret_refs" || name == "persona" || routes && (name == routingMember || name == metaRefMember)
+		if says && !effective {
 			names = append(names, name)
 		}
 	}
@@ -180,7 +186,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 		for _, name := range []string{"agent", "condenser", "verification", "tool_concurrency_limit"} {
 			agent[name] = recipe[name]
 		}
-		for of, name := range map[string]string{"persona": "persona", routingMember: routingMember, "meta_profile_ref": settings.ActiveMetaMember} {
+		for of, name := range map[string]string{"persona": "persona", routingMember: routingMember, metaRefMember: settings.ActiveMetaMember} {
 			if value, has := recipe[of]; has {
 				agent[name] = value
 			}
@@ -243,7 +249,7 @@ func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis,
 	gone := unresolved{servers: dangling}
 	var broken error
 	if d.Kind != "acp" {
-		d.Meta = orNil(recipe.Text("meta_profile_ref"))
+		d.Meta = orNil(recipe.Text(metaRefMember))
 		d.DanglingMeta, d.DanglingMetaLLMs, broken = s.danglingMeta(recipe)
 		gone.meta, gone.metaLLMs = d.DanglingMeta, d.DanglingMetaLLMs
 	}
@@ -293,7 +299,7 @@ func unusable(recipe shape.Tree) []string {
 // meta-profile, or LLM profiles that it names.
 func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms []string, err error) {
 	llms = []string{}
-	name := recipe.Text("meta_profile_ref")
+	name := recipe.Text(metaRefMember)
 	if raw, _ := recipe[routingMember].(json.RawMessage); name == "" || string(raw) != "true" {
 		return nil, llms, nil
 	}

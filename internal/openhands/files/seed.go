@@ -105,8 +105,8 @@ func seedRecipe(agent shape.Tree, llm string) (shape.Tree, int64) {
 		}
 	}
 	recipe["verification"] = verification
-	newer := shape.Tree{"persona": agent["persona"], routingMember: agent[routingMember], "meta_profile_ref": agent[settings.ActiveMetaMember]}
-	if shape.Equal(newer, shape.Tree{"persona": null(), routingMember: json.RawMessage("false"), "meta_profile_ref": null()}) {
+	newer := shape.Tree{"persona": agent["persona"], routingMember: agent[routingMember], metaRefMember: agent[settings.ActiveMetaMember]}
+	if shape.Equal(newer, shape.Tree{"persona": null(), routingMember: json.RawMessage("false"), metaRefMember: null()}) {
 		recipe.Unfold()
 		return recipe, shape.SwitchesVersion
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -26,7 +27,7 @@ type Backend struct {
 
 	Complete completions.CompleteFunc
 	// Router is the active meta-profile of OpenHands' files here; nil: there is never one.
-	Router func(context.Context) (*completions.Router, error)
+	Router func(context.Context) (*routing.Router, error)
 	Native daemon.Native // OpenHands' own API, if it is to be served
 
 	adopted   *adoption        // of an agent-server; nil for others

@@ -67,7 +67,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now,
+			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now, Router: files.Router,
 		})),
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,8 +40,8 @@ func TestATrialEndsAfter15Seconds(t *testing.T) {
 	}
 }
 
-// A conversation of an agent profile knows what of it has no effect. One whose
-// meta-profile is gone begins none, as in an agent-server.
+// The agent of an agent profile has its meta-profile. One whose meta-profile is gone begins
+// no conversation, as in an agent-server.
 func TestTheStartByAnAgentProfileSeesItsMetaProfile(t *testing.T) {
 	t.Parallel()
 	const id = "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c11"
@@ -64,7 +63,14 @@ func TestTheStartByAnAgentProfileSeesItsMetaProfile(t *testing.T) {
 	}
 	write("meta-profiles/router.json", `{"classifier_model":"a","classes":[{"description":"d","model":"a"}]}`)
 	got, err := from.AgentProfile(t.Context(), id, "")
-	if want := []string{"enable_classify_and_switch_llm_tool", "meta_profile_ref"}; err != nil || !slices.Equal(got.Ignored, want) {
-		t.Errorf("ignored %q, want %q; %v", got.Ignored, want, err)
+	if err != nil || len(got.Ignored) > 0 {
+		t.Errorf("ignored %q, %v", got.Ignored, err)
+	}
+	var settings struct {
+		On     bool   `json:"enable_classify_and_switch_llm_tool"`
+		Active string `json:"active_meta_profile"`
+	}
+	if err := json.Unmarshal(got.Settings, &settings); err != nil || !settings.On || settings.Active != "router" {
+		t.Errorf("%+v, %v in %s", settings, err, got.Settings)
 	}
 }

@@ -1,5 +1,5 @@
 // Package builtin is the tools that need nothing but the conversation itself:
-// finish, think and switch_llm.
+// finish, think, switch_llm and route_task_to_model.
 //
 // They hold no state. What they cause (the end of a run, another model) is done
 // by whom they were made with.
@@ -156,26 +156,39 @@ func switchLLM(ctx context.Context, s Switcher, args json.RawMessage) (tool.Resu
 	refuse := func(why string) (tool.Result, error) {
 		return tool.NewResult("SwitchLLMObservation", []event.Content{event.Text(why)}, true, fields)
 	}
+	model, why, err := handOver(ctx, s, a.Profile)
+	switch {
+	case err != nil:
+		return tool.Result{}, err
+	case why != "":
+		return refuse(why)
+	}
+	fields.Model = model
+	return tool.NewResult("SwitchLLMObservation",
+		[]event.Content{event.Text(fmt.Sprintf("From the next step on the profile %q is used, with the model %s.", a.Profile, model))}, false, fields)
+}
+
+// handOver makes the next LLM call use a profile, and gives the name of its model; or it
+// says why the model stays the same. The error is that of ctx.
+func handOver(ctx context.Context, s Switcher, profile string) (model, why string, err error) {
 	names, err := s.Profiles()
 	if err != nil {
-		return refuse(fmt.Sprintf("The profiles cannot be read: %v. The model stays the same.", err))
+		return "", fmt.Sprintf("The profiles cannot be read: %v. %s", err, unchanged), nil
 	}
-	if !slices.Contains(names, a.Profile) {
+	if !slices.Contains(names, profile) {
 		slices.Sort(names)
 		known := "There are none."
 		if len(names) > 0 {
 			known = "There are: " + strings.Join(names, ", ") + "."
 		}
-		return refuse(fmt.Sprintf("There is no profile %q. %s The model stays the same.", truncate.Head(a.Profile, 64), known))
+		return "", fmt.Sprintf("There is no profile %q. %s %s", truncate.Head(profile, 64), known, unchanged), nil
 	}
-	model, err := s.SwitchLLM(ctx, a.Profile)
+	model, err = s.SwitchLLM(ctx, profile)
 	switch {
 	case ctx.Err() != nil:
-		return tool.Result{}, ctx.Err()
+		return "", "", ctx.Err()
 	case err != nil:
-		return refuse(fmt.Sprintf("The profile %q cannot be used: %v. The model stays the same.", a.Profile, err))
+		return "", fmt.Sprintf("The profile %q cannot be used: %v. %s", profile, err, unchanged), nil
 	}
-	fields.Model = model
-	return tool.NewResult("SwitchLLMObservation",
-		[]event.Content{event.Text(fmt.Sprintf("From the next step on the profile %q is used, with the model %s.", a.Profile, model))}, false, fields)
+	return model, "", nil
 }

@@ -80,7 +80,7 @@ func TestResults(t *testing.T) {
 
 func TestDefinitionsAreWhole(t *testing.T) {
 	t.Parallel()
-	for _, x := range []tool.Tool{builtin.Finish(), builtin.Think(), builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}})} {
+	for _, x := range []tool.Tool{builtin.Finish(), builtin.Think(), builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}}), builtin.RouteTask(&router{})} {
 		d := x.Definition()
 		if _, err := d.Offer(); err != nil || d.Description == "" || !strings.HasSuffix(d.ActionKind, "Action") {
 			t.Errorf("%+v, %v", d, err)
@@ -98,7 +98,7 @@ func TestLocks(t *testing.T) {
 		want []string
 	}{
 		"finish": {builtin.Finish(), []string{}}, "think": {builtin.Think(), []string{}},
-		"switch": {builtin.SwitchLLM(&switcher{}), nil},
+		"switch": {builtin.SwitchLLM(&switcher{}), nil}, "route": {builtin.RouteTask(&router{}), nil},
 	} {
 		if diff := cmp.Diff(test.want, test.tool.Locks(json.RawMessage(`{"name":"a"}`))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
