@@ -132,6 +132,8 @@ type Start struct {
 	Profile  string
 	// Suffix is appended to the agent's system message suffix.
 	Suffix string
+	// Skills are Skill objects of OpenHands, which the agent gets besides its own.
+	Skills []json.RawMessage
 
 	Workspace string // absolute
 	// Policy and Analyzer are objects of OpenHands; nil: NeverConfirm, and none.

@@ -110,6 +110,8 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	cfg.Given = skill.Given(words["skills"])
 	// Where neither is said, both are read.
 	cfg.NoUserSkills, cfg.NoProject = string(words["load_user_skills"]) == "false", string(words["load_project_skills"]) == "false"
+	// OpenHands reads those of a workspace only where it is asked to, and then they come first.
+	cfg.ProjectFirst = string(words["load_project_skills"]) == "true"
 	cfg.Memory = words.text("memory_context")
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())

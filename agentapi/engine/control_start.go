@@ -75,6 +75,7 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 		from.agent.addSuffix(s.Suffix)
 	}
 	from.agent.date(b.cfg.Now())
+	b.addLaunchSkills(from.agent, s.Skills)
 	if err := from.agent.addClientTools(s.Request); err != nil {
 		return nil, err
 	}

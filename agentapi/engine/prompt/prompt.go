@@ -45,11 +45,13 @@ type Config struct {
 	Disabled      []string      // names of skills that do not exist
 	NoUserSkills  bool          // the user's own skills are left out
 	NoProject     bool          // the skills and AGENTS.md of the workspace are left out
-	Memory        string        // what a program keeps for its agents; it is not to be trusted
-	Secrets       []Secret      // that commands may name
-	NoRisk        bool          // the model is not asked for the risk of its calls
-	NoDate        bool
-	Now           func() time.Time
+	// ProjectFirst says that the skills of the workspace come before those of Given.
+	ProjectFirst bool
+	Memory       string   // what a program keeps for its agents; it is not to be trusted
+	Secrets      []Secret // that commands may name
+	NoRisk       bool     // the model is not asked for the risk of its calls
+	NoDate       bool
+	Now          func() time.Time
 	// Warn is told of files that cannot be read. May be nil.
 	Warn func(error)
 }
@@ -92,7 +94,12 @@ func (p *Prompt) Skills() []skill.Skill {
 				p.cfg.Warn(s.Err)
 			}
 		}
-		p.list = slices.DeleteFunc(skill.Both(p.cfg.Given, p.list), func(s skill.Skill) bool {
+		first := p.cfg.Given
+		if p.cfg.ProjectFirst {
+			isOwn := func(s skill.Skill) bool { return s.Own }
+			first = skill.Both(slices.DeleteFunc(slices.Clone(p.list), isOwn), first)
+		}
+		p.list = slices.DeleteFunc(skill.Both(first, p.list), func(s skill.Skill) bool {
 			off := slices.Contains(p.cfg.Disabled, s.Name)
 			if off {
 				p.left = append(p.left, skill.Skipped{Name: s.Name, Path: s.Path, Reason: "disabled_skills in the settings has its name"})

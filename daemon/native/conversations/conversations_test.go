@@ -433,3 +433,94 @@ func TestThePluginsOfARequest(t *testing.T) {
 		a.want(http.StatusUnprocessableEntity, http.MethodPost, "/api/conversations", begin(bad), nil)
 	}
 }
+
+// What an agent-server 1.58.2 says of skills that it refuses; the places are those below
+// agent_launch_additions.skills.
+func TestSkillsOfALaunchThatAreRefused(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for skills, want := range map[string][]string{
+		`{}`:                                 {"list_type /"},
+		`[5]`:                                {"model_attributes_type /0/"},
+		`[null]`:                             {"model_attributes_type /0/"},
+		`[{}]`:                               {"missing /0/name/", "missing /0/content/"},
+		`[{"content":"c"}]`:                  {"missing /0/name/"},
+		`[{"name":"a"}]`:                     {"missing /0/content/"},
+		`[{"name":5,"content":null}]`:        {"string_type /0/name/", "string_type /0/content/"},
+		good(`"trigger":{}`):                 {"union_tag_not_found /0/trigger/"},
+		good(`"trigger":{"type":"odd"}`):     {"union_tag_invalid /0/trigger/"},
+		good(`"trigger":{"type":"keyword"}`): {"missing /0/trigger/keyword/keywords/"},
+		good(`"trigger":{"type":"path","paths":"x"}`):        {"list_type /0/trigger/path/paths/"},
+		good(`"trigger":{"type":"task","triggers":["a",5]}`): {"string_type /0/trigger/task/triggers/1/"},
+		good(`"trigger":"x"`):                                {"model_attributes_type /0/trigger/"},
+		good(`"inputs":[{}, 5]`):                             {"missing /0/inputs/0/name/", "missing /0/inputs/0/description/", "model_attributes_type /0/inputs/1/"},
+		good(`"version":null,"license":5`):                   {"string_type /0/version/", "string_type /0/license/"},
+		good(`"source":5,"license":5,"compatibility":5,"description":5`): {
+			"string_type /0/source/", "string_type /0/description/", "string_type /0/license/", "string_type /0/compatibility/",
+		},
+		good(`"is_agentskills_format":"x","disable_model_invocation":5`): {"bool_parsing /0/is_agentskills_format/", "bool_parsing /0/disable_model_invocation/"},
+		good(`"resources":{}`):                            {"missing /0/resources/skill_root/"},
+		good(`"resources":{"skill_root":"/","assets":5}`): {"list_type /0/resources/assets/"},
+		// An agent-server fails at these.
+		good(`"mcp_tools":5`):     {"value_error /0/mcp_tools/"},
+		good(`"metadata":5`):      {"value_error /0/metadata/"},
+		good(`"allowed_tools":5`): {"value_error /0/allowed_tools/"},
+	} {
+		code, body := a.ask(http.MethodPost, "/api/conversations", `{`+agentMember+`,"agent_launch_additions":{"skills":`+skills+`},`+workMember+`}`)
+		var answer struct {
+			Detail []struct {
+				Type string
+				Loc  []any
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", skills, code, body)
+			continue
+		}
+		var got []string
+		for _, d := range answer.Detail {
+			place := "/"
+			for _, part := range d.Loc[3:] {
+				place += fmt.Sprint(part) + "/"
+			}
+			got = append(got, d.Type+" "+place)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", skills, got, want)
+		}
+	}
+}
+
+// good is a list of one skill with more members.
+func good(members string) string { return `[{"name":"a","content":"c",` + members + `}]` }
+
+// Skills are kept as OpenHands stores them: with all members, and nothing else. Their MCP
+// servers, which nobody starts, are not kept, and neither are they in the stored request.
+func TestTheSkillsOfALaunch(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	const plain = `"allowed_tools":null,"compatibility":null,"content":"c","description":null,"disable_model_invocation":false,"inputs":[],` +
+		`"is_agentskills_format":false,"license":null,"mcp_tools":null,"metadata":null,"name":"a","resources":null,"source":null,"trigger":null,"version":"1.0.0"`
+	for members, want := range map[string]string{
+		`"odd":1`: plain,
+		`"mcp_tools":{"x":{"command":"c","env":{"K":"a-secret"}}}`: plain,
+		`"trigger":{"type":"keyword","keywords":["k"]}`:            strings.Replace(plain, `"trigger":null`, `"trigger":{"keywords":["k"],"type":"keyword"}`, 1),
+		`"trigger":{"type":"path","paths":[]}`:                     strings.NewReplacer(`"trigger":null`, `"trigger":{"paths":[],"type":"path"}`, `invocation":false`, `invocation":true`).Replace(plain),
+		`"allowed_tools":" x  y ","metadata":{"a":1,"b":true,"c":null,"d":"e"}`: strings.NewReplacer(`"allowed_tools":null`, `"allowed_tools":["x","y"]`,
+			`"metadata":null`, `"metadata":{"a":"1","b":"True","c":"None","d":"e"}`).Replace(plain),
+		`"is_agentskills_format":"yes","inputs":[{"name":"n","description":"d","odd":1}],"resources":{"skill_root":"/s","scripts":["x"]}`: strings.NewReplacer(
+			`format":false`, `format":true`, `"inputs":[]`, `"inputs":[{"description":"d","name":"n"}]`,
+			`"resources":null`, `"resources":{"assets":[],"references":[],"scripts":["x"],"skill_root":"/s"}`).Replace(plain),
+	} {
+		var info struct{ ID string }
+		a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{`+agentMember+`,"agent_launch_additions":{"skills":`+good(members)+`,"system_message_suffix_append":"more"},`+workMember+`}`, &info)
+		c, err := a.engine.Get(info.ID)
+		if err != nil || len(c.Started.Skills) != 1 || string(c.Started.Skills[0]) != "{"+want+"}" {
+			t.Errorf("%s: %s, %v", members, c.Started.Skills, err)
+			continue
+		}
+		if request := string(c.Started.Request); strings.Contains(request, "skills") || strings.Contains(request, "a-secret") || !strings.Contains(request, "more") {
+			t.Errorf("%s: the request is %s", members, request)
+		}
+	}
+}

@@ -276,10 +276,11 @@ func readAdditions(o *wire.Object, req *request) {
 	if in == nil {
 		return
 	}
-	in.Only("system_message_suffix_append", "llm_profile_ref")
+	in.Only("system_message_suffix_append", "skills", "llm_profile_ref")
 	if suffix := in.Text("system_message_suffix_append", 0, maxSuffix); suffix != nil {
 		req.Suffix = *suffix
 	}
+	req.Skills = readSkills(in, "skills")
 	if llm := in.Text("llm_profile_ref", 1, -1); llm != nil {
 		req.llm = *llm
 	}
@@ -288,13 +289,17 @@ func readAdditions(o *wire.Object, req *request) {
 // maxSuffix is the highest number of characters that are added to a system message.
 const maxSuffix = 32768
 
-// kept is the request as it is stored: without the agent, which the state has, and
-// without secrets.
+// kept is the request as it is stored: without the agent, which the state has with the
+// skills of the launch, and without secrets.
 func kept(o *wire.Object) json.RawMessage {
 	members := make(map[string]json.RawMessage)
 	for _, name := range o.Names() {
 		switch name {
 		case "agent", "agent_settings", "agent_profile_id", "secrets", "secrets_encrypted", "conversation_id":
+		case "agent_launch_additions":
+			if in := o.Object(name); in != nil {
+				members[name] = in.Without("skills")
+			}
 		default:
 			members[name] = o.Raw(name)
 		}

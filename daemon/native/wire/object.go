@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"net/http"
 	"slices"
@@ -67,6 +68,17 @@ func (o *Object) Err() error {
 
 // JSON is the object as it came.
 func (o *Object) JSON() json.RawMessage { return o.raw }
+
+// Without is the object without a member.
+func (o *Object) Without(name string) json.RawMessage {
+	others := maps.Clone(o.members)
+	delete(others, name)
+	raw, err := json.Marshal(others)
+	if err != nil {
+		return o.raw // it was read from JSON
+	}
+	return raw
+}
 
 // Has reports whether a member is there and not null.
 func (o *Object) Has(name string) bool { return o.Raw(name) != nil }
@@ -342,6 +354,42 @@ func (o *Object) List(name string) []Item {
 		items[i] = Item{Raw: one, loc: append(o.at(name), i), wrong: o.wrong}
 	}
 	return items
+}
+
+// Texts is a member that is a list of texts; empty if it is missing, null or none.
+func (o *Object) Texts(name string) []string {
+	texts := []string{}
+	for _, item := range o.List(name) {
+		var s *string
+		if json.Unmarshal(item.Raw, &s) != nil || s == nil {
+			*o.wrong = append(*o.wrong, Invalid{Type: "string_type", Loc: item.loc, Msg: "Input should be a valid string", Input: Shown(item.Raw, item.loc...)})
+			continue
+		}
+		texts = append(texts, *s)
+	}
+	return texts
+}
+
+// Tagged is a member that is an object of one of several types, which its member by
+// names; nil if it is missing, null or none of them.
+func (o *Object) Tagged(name, by string, of ...string) (tag string, in *Object) {
+	if in = o.Object(name); in == nil {
+		return "", nil
+	}
+	raw := in.members[by]
+	if raw == nil {
+		o.Wrong(name, "union_tag_not_found", "Unable to extract tag using discriminator '"+by+"'", map[string]any{"discriminator": "'" + by + "'"})
+		return "", nil
+	}
+	if json.Unmarshal(raw, &tag) != nil || !slices.Contains(of, tag) {
+		tag = strings.Trim(string(raw), `"`)
+		known := "'" + strings.Join(of, "', '") + "'"
+		o.Wrong(name, "union_tag_invalid", "Input tag '"+tag+"' found using '"+by+"' does not match any of the expected tags: "+known,
+			map[string]any{"discriminator": "'" + by + "'", "tag": tag, "expected_tags": known})
+		return "", nil
+	}
+	in.loc = append(in.loc, tag)
+	return tag, in
 }
 
 // Item is an item of a list.
