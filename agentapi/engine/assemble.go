@@ -55,7 +55,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	b.cfg.Opened(s.Workspace.WorkingDir)
 	e.words, e.models = words, models
 	e.servers.Store(nil)
-	hadShell := hadShell(dir)
+	hadShell, shown := hadShell(dir), b.shownDirs(dir.Meta()) // the directory is the conversation's once that is open
 	servers, lost := b.servers(s.ID, stored, settings)
 	hooks, err := b.hooks(s)
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s), Profile: onlyProfile(s),
-				Shown: b.shownDirs(dir.Meta()), Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
+				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				SwitchOwn: b.toRouted(host, s.ID, models),
 				Watch:     func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
 			}, words.Skills(), hooks)
