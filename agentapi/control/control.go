@@ -36,7 +36,8 @@ type Engine interface {
 	Children(ctx context.Context, ids ...string) (map[string][]string, error)
 	// LoadPlugin gives a conversation a plugin of the marketplaces that its agent has:
 	// "name" or "name@marketplace". ErrNoPlugin where none has it, agentapi.ErrBusy while a
-	// run goes on. Handles on the conversation end, and who watches it opens it again.
+	// run goes on. Handles on the conversation end with ErrReopened, and who watches it opens
+	// it again.
 	LoadPlugin(ctx context.Context, id, ref string) error
 	// Change sets what people say about a conversation. Other tags are an event.
 	Change(ctx context.Context, id string, ch Change) error
@@ -65,6 +66,9 @@ var ErrNoEvent = errors.New("no such event")
 
 // ErrTaken says that the id of a fork belongs to a conversation already.
 var ErrTaken = errors.New("the conversation exists already")
+
+// ErrReopened says that a conversation was closed in order to be opened again at once.
+var ErrReopened = errors.New("the conversation is opened again")
 
 // ErrNoPlugin says that no marketplace has a plugin, or that there is no such marketplace.
 var ErrNoPlugin = errors.New("no such plugin")

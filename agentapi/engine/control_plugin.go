@@ -46,7 +46,7 @@ func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) erro
 		if err != nil || working {
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The agent is working; pause it, or wait for the end of its run, and load the plugin then.", Err: err}
 		}
-		if err := e.conv.Close(); err != nil {
+		if err := e.conv.CloseForChange(); err != nil {
 			b.cfg.Log.Warn("close conversation", "conversation", id, "err", err)
 		}
 		e.conv = nil

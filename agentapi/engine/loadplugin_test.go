@@ -5,16 +5,24 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // marketplaces are two directories with a plugin of one name, of which the first has a
@@ -151,5 +159,100 @@ func TestAPluginIsNotLoadedDuringARun(t *testing.T) {
 	}
 	if meta := w.stored("meta.json"); !strings.Contains(meta, "You are strict.") {
 		t.Errorf("%s", meta)
+	}
+}
+
+// TestSocketsStayWhenAPluginIsLoaded has several sockets of one conversation: those of its
+// events, and those of its session, one of which begins behind a number. Each event comes
+// once on each of them, and the agent has the plugin.
+func TestSocketsStayWhenAPluginIsLoaded(t *testing.T) {
+	t.Parallel()
+	_, agent := marketplaces(t, filepath.Join(t.TempDir(), "heard"))
+	w := newWorld(t, sealed, realTools)
+	w.llm.Reply(llmtest.Finish("one"), llmtest.Finish("two"), llmtest.Finish("three"), llmtest.Finish("four"))
+	w.llm.On(llmtest.Says("from a socket"), llmtest.Finish("five"))
+	w.startIt(control.Start{Agent: json.RawMessage(agent)})
+	w.say("first")
+	server := live.New(live.Config{Engine: w.backend.Control(), Now: time.Now, NewID: uuid.New})
+	h := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { server.Socket(rw, r, true, nil) }))
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		h.Close()
+	})
+	before := len(w.log())
+	sockets := make(map[string]*websocket.Conn)
+	for _, path := range []string{"events/" + w.id, "events/" + w.id + "?resend_mode=all", "session/" + w.id, "session/" + w.id + "?after_seq=-1", "session/" + w.id + "?after_seq=2"} {
+		conn, resp, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(h.URL, "http")+"/sockets/"+path, nil)
+		if err != nil {
+			t.Fatalf("%s: %v (%v)", path, err, resp)
+		}
+		conn.SetReadLimit(-1)
+		t.Cleanup(func() { _ = conn.CloseNow() })
+		if _, _, err := conn.Read(t.Context()); err != nil { // it watches from here on
+			t.Fatal(err)
+		}
+		sockets[path] = conn
+	}
+	for _, ref := range []string{"full", "both@one", "both@two"} {
+		if err := w.backend.Control().LoadPlugin(w.ctx(), w.id, ref); err != nil {
+			t.Fatal(err)
+		}
+		w.conv = nil
+		w.say(ref)
+	}
+	if err := sockets["events/"+w.id].Write(t.Context(), websocket.MessageText, []byte(`{"role":"user","content":[{"type":"text","text":"from a socket"}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string][]string)
+	for path, conn := range sockets {
+		got[path] = storedIDs(t, conn, "from a socket")
+	}
+	for path, ids := range got {
+		from := map[string]int{"events/" + w.id: before, "session/" + w.id: before, "session/" + w.id + "?after_seq=2": 3}[path]
+		var want []string
+		for _, e := range w.log()[from:] {
+			if e.Kind() != "ConversationStateUpdateEvent" {
+				want = append(want, e.ID)
+			}
+			if m, ok := e.Body.(*event.Message); ok && strings.Contains(event.PlainText(m.LLMMessage.Content), "from a socket") {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+	if skills := strings.Join(w.storedSkills(), "\n"); !strings.Contains(skills, "full:") {
+		t.Errorf("the agent has the skills %q", skills)
+	}
+}
+
+// storedIDs are the ids of the events of the log that come on a socket, those that tell of
+// the state left out, until a message has a text.
+func storedIDs(t *testing.T, conn *websocket.Conn, last string) (ids []string) {
+	t.Helper()
+	for {
+		_, data, err := conn.Read(t.Context())
+		if err != nil {
+			t.Fatalf("behind %d events: %v", len(ids), err)
+		}
+		var frame struct {
+			ID, Kind string
+			Event    struct{ ID, Kind string }
+		}
+		if err := json.Unmarshal(data, &frame); err != nil {
+			t.Fatal(err)
+		}
+		kind := frame.Kind + frame.Event.Kind
+		id := frame.ID + frame.Event.ID
+		if id == "" || kind == "ConversationStateUpdateEvent" || kind == "StreamingDeltaEvent" {
+			continue
+		}
+		ids = append(ids, id)
+		if kind == "MessageEvent" && strings.Contains(string(data), last) {
+			return ids
+		}
 	}
 }

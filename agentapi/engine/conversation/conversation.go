@@ -218,11 +218,11 @@ type Conversation struct {
 	stopping bool // somebody interrupts
 	pausing  bool // somebody pauses
 
-	costBefore float64 // what the conversation had cost when the run began
-	closing    bool    // the conversation is to be closed
-	removing   bool    // and deleted
-	lost       error   // another process has the conversation
-	broken     bool    // that goroutine has panicked
+	costBefore float64         // what the conversation had cost when the run began
+	closing    bool            // the conversation is to be closed
+	ended      *agentapi.Error // why it is closed; nil: it is not, or nobody said so
+	lost       error           // another process has the conversation
+	broken     bool            // that goroutine has panicked
 }
 
 // delivery is a message on its way into the log.
@@ -507,20 +507,28 @@ func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 }
 
 // Close interrupts a run, ends the tools and lets the directory go.
-func (c *Conversation) Close() error { return c.end(false, func() error { return c.dir.Close() }) }
+func (c *Conversation) Close() error { return c.end(errClosed, func() error { return c.dir.Close() }) }
+
+// CloseForChange is Close, where the conversation is opened again as soon as its directory
+// was changed. Its handles and streams end with control.ErrReopened.
+func (c *Conversation) CloseForChange() error {
+	return c.end(errReopened, func() error { return c.dir.Close() })
+}
 
 // Remove does what Close does, and deletes the directory.
-func (c *Conversation) Remove() error { return c.end(true, func() error { return c.dir.Remove() }) }
+func (c *Conversation) Remove() error {
+	return c.end(errRemoved, func() error { return c.dir.Remove() })
+}
 
 // end ends the goroutine and its workers. It waits for each of them for the grace
 // of the configuration and a little more: a tool or a disk that does not obey
-// keeps what it holds, and nobody else waits for it.
-func (c *Conversation) end(remove bool, last func() error) error {
+// keeps what it holds, and nobody else waits for it. why is what those hear who use it.
+func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
 	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
 	_ = c.do(ctx, func() {
-		c.closing, c.removing = true, remove
+		c.closing, c.ended = true, why
 		c.stop()
 	})
 	if !ends(ctx, &c.serving) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hookfile"
@@ -21,13 +22,13 @@ func (c *Conversation) serve() {
 	for !c.closing {
 		c.guard(c.turn)
 	}
-	if !c.removing && !c.broken && c.goal != nil {
+	if c.ended != errRemoved && !c.broken && c.goal != nil {
 		c.guard(c.leaveGoal)
 	}
-	if !c.removing && !c.broken {
+	if c.ended != errRemoved && !c.broken {
 		c.guard(c.endSession)
 	}
-	if !c.removing && !c.broken && c.unsettled {
+	if c.ended != errRemoved && !c.broken && c.unsettled {
 		c.guard(c.settled)
 	}
 	for _, d := range c.inbox {
@@ -221,7 +222,7 @@ func (c *Conversation) closed() error {
 	select {
 	case <-c.gone:
 	default:
-		// The goroutine itself asks; nobody else may read lost and removing.
+		// The goroutine itself asks; nobody else may read lost and ended.
 	}
 	if c.lost != nil {
 		return &agentapi.Error{
@@ -230,10 +231,15 @@ func (c *Conversation) closed() error {
 			Err:  c.lost, InProcess: true,
 		}
 	}
-	if c.removing {
-		return errRemoved
+	if c.ended != nil {
+		return c.ended
 	}
 	return errClosed
+}
+
+// errReopened says that the conversation is open again soon.
+var errReopened = &agentapi.Error{
+	Kind: agentapi.ErrUnavailable, Msg: "The conversation was changed; open it again.", Err: control.ErrReopened, InProcess: true,
 }
 
 var errRemoved = &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: "The conversation was deleted.", InProcess: true}

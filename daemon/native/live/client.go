@@ -208,7 +208,7 @@ func (c *client) take(ctx context.Context, all <-chan said) {
 	for next := range all {
 		err := next.err
 		if err == nil {
-			err = c.hub.conv.Append(c.server.life, next.message, true)
+			err = c.hub.add(c.server.life, next.message)
 		}
 		if err != nil {
 			c.complain(ctx, err)

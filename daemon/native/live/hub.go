@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -26,12 +27,18 @@ type topic struct {
 // them, and encodes each event once.
 type hub struct {
 	topic
+	engine control.Engine
 	item   item          // of the session's socket; of the pump alone
 	ready  chan struct{} // closed when what follows is set
 	err    error         // why it could not be opened
-	conv   control.Conversation
 	stream agentapi.Stream
+	last   string // the newest event of the log that the stream has brought, or that was there before it
 	tape   *tape
+
+	mu    sync.Mutex
+	conv  control.Conversation // as it is open now
+	moved chan struct{}        // closed when it is opened again, or will not be
+	over  bool                 // it will not be
 
 	life  context.Context // ends with the last socket
 	end   context.CancelFunc
@@ -47,7 +54,7 @@ func (s *Server) join(ctx context.Context, t topic) (*hub, error) {
 	}
 	h, found := s.hubs[t]
 	if !found {
-		h = &hub{topic: t, ready: make(chan struct{}), tape: newTape(s.cfg.Lag)}
+		h = &hub{topic: t, engine: s.cfg.Engine, ready: make(chan struct{}), moved: make(chan struct{}), tape: newTape(s.cfg.Lag)}
 		h.life, h.end = context.WithCancel(s.life)
 		s.hubs[t] = h
 		s.pumps.Go(func() { s.serve(h) })
@@ -92,9 +99,9 @@ func (s *Server) serve(h *hub) {
 	h.err = s.open(h)
 	close(h.ready)
 	if h.err == nil {
-		h.tape.end(s.pump(h))
+		h.tape.end(s.follow(h))
 		_ = h.stream.Close() // It was only read.
-		_ = h.conv.Close()   // The conversation stays.
+		h.move(nil)          // The conversation stays.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,26 +118,112 @@ func (s *Server) open(h *hub) error {
 		return errors.Join(err, conv.Close())
 	}
 	h.conv, h.stream = conv, stream
-	if h.session {
-		page, err := s.cfg.Engine.Numbered(h.life, h.id, 0, 0)
-		if err != nil {
-			return errors.Join(err, stream.Close(), conv.Close())
+	// What comes between the two is on the stream, and becomes the last then.
+	page, err := s.cfg.Engine.Search(h.life, h.id, control.EventQuery{Limit: 1, Newest: true})
+	if err == nil && h.session {
+		var all control.NumberedPage
+		if all, err = s.cfg.Engine.Numbered(h.life, h.id, 0, 0); all.Length > 0 {
+			h.item.last = new(all.Length - 1)
 		}
-		if page.Length > 0 {
-			h.item.last = new(page.Length - 1)
-		}
+	}
+	if err != nil {
+		return errors.Join(err, stream.Close(), conv.Close())
+	}
+	for _, raw := range page.Events {
+		var e struct{ ID string }
+		_ = json.Unmarshal(raw, &e) // one without an id has none after it
+		h.last = e.ID
 	}
 	return nil
 }
 
-// pump puts events on the tape. Its error is the end of the stream.
-func (s *Server) pump(h *hub) error {
-	for first := true; ; first = false {
-		e, err := h.stream.Next(h.life)
-		if err != nil {
+// follow puts the events of a conversation on the tape, also when it is closed and opened
+// again meanwhile: a plugin that is loaded needs that. Its error is the end.
+func (s *Server) follow(h *hub) error {
+	for {
+		seen, err := s.pump(h)
+		if !seen || h.life.Err() != nil || !errors.Is(err, control.ErrReopened) {
 			return err
 		}
-		if first || own(e) {
+		if err := s.rejoin(h); err != nil {
+			return err
+		}
+	}
+}
+
+// rejoin watches the conversation that was opened again, from the last event on that was
+// seen of it.
+func (s *Server) rejoin(h *hub) error {
+	conv, err := s.cfg.Engine.Open(h.life, h.id)
+	if err != nil {
+		return err
+	}
+	after := h.last
+	if after == "" {
+		after = agentapi.FromStart
+	}
+	stream, err := conv.Watch(h.life, after)
+	if err != nil {
+		return errors.Join(err, conv.Close())
+	}
+	_ = h.stream.Close() // it has ended
+	h.stream = stream
+	h.move(conv)
+	return nil
+}
+
+// move makes another opening of the conversation the present one; nil is none.
+func (h *hub) move(conv control.Conversation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_ = h.conv.Close() // Only its handle goes.
+	if h.over = conv == nil; !h.over {
+		h.conv = conv
+	}
+	close(h.moved)
+	h.moved = make(chan struct{})
+}
+
+// current is the present opening of the conversation, and what is closed when another one
+// takes its place; nil if none will.
+func (h *hub) current() (conv control.Conversation, moved <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return h.conv, nil
+	}
+	return h.conv, h.moved
+}
+
+// add puts a message of a client into the conversation. One that comes while the
+// conversation is closed waits until it is open again.
+func (h *hub) add(ctx context.Context, m control.Message) error {
+	for {
+		conv, moved := h.current()
+		err := conv.Append(ctx, m, true)
+		if moved == nil || !errors.Is(err, control.ErrReopened) {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-h.life.Done():
+			return err
+		}
+	}
+}
+
+// pump puts the events of a stream on the tape. Its error is the end of the stream; seen
+// says that it has brought the state, with which it begins.
+func (s *Server) pump(h *hub) (seen bool, err error) {
+	for ; ; seen = true {
+		e, err := h.stream.Next(h.life)
+		if err != nil {
+			return seen, err
+		}
+		if e.Persisted() {
+			h.last = e.ID
+		}
+		if !seen || own(e) {
 			continue // the first is the state, of which each socket gets its own
 		}
 		frames, err := s.frames(h, e)
@@ -213,7 +306,11 @@ func fill(state map[string]json.RawMessage) error {
 // state is the state of the conversation, with those members as they are in at, which
 // change from run to run.
 func (h *hub) state(ctx context.Context, at json.RawMessage) (json.RawMessage, error) {
-	record, err := h.conv.Record(ctx)
+	conv, _ := h.current()
+	record, err := conv.Record(ctx)
+	if errors.Is(err, control.ErrReopened) {
+		record, err = h.engine.Record(ctx, h.id)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the state: %w", err)
 	}

@@ -122,14 +122,36 @@ func nullable(s string) any {
 	return s
 }
 
-// Watch begins with the state.
-func (c *Conversation) Watch(context.Context, string) (agentapi.Stream, error) {
+// Watch begins with the state. With events of the log it has the state behind them, too.
+func (c *Conversation) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
 	s := &Stream{of: c, wake: make(chan struct{}, 1)}
-	s.add(event.New("state", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: json.RawMessage(`{}`)}))
+	state := event.New("state", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: json.RawMessage(`{}`)})
+	s.add(state)
+	if after != "" {
+		for _, e := range c.log[1+slices.IndexFunc(c.log, func(e event.Event) bool { return e.ID == after }):] {
+			s.add(e)
+		}
+		s.add(state)
+	}
 	c.streams = append(c.streams, s)
 	return s, nil
+}
+
+// Reopen ends all watches as if the conversation was closed and opened again, and puts
+// events into the log meanwhile.
+func (c *Conversation) Reopen(bodies ...event.Body) {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	ended := c.streams
+	c.streams = nil
+	for _, body := range bodies {
+		c.put(event.SourceUser, body)
+	}
+	for _, s := range ended {
+		s.finish(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was changed.", Err: control.ErrReopened})
+	}
 }
 
 // Streams is how many watches there are.
