@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ohgw/ohgw/agentapi/engine/frontmatter"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -19,7 +20,7 @@ func Parse(path string, data []byte) (Definition, []Problem) {
 		r.refuse(1, "the file is not UTF-8", "store the file as UTF-8")
 		return r.def, r.problems
 	}
-	head, body, first, closed := split(data)
+	head, body, first, closed := frontmatter.Split(data)
 	if !closed {
 		r.note(1, "the front matter has no end, so the whole file is the prompt", "add a line --- below the front matter")
 	}

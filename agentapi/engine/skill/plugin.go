@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/ohgw/ohgw/agentapi/engine/frontmatter"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -147,7 +148,7 @@ func (p *pluginFinder) command(name string) {
 		p.skip(p.path(name), err)
 		return
 	}
-	head, body := split(data)
+	head, body, _, _ := frontmatter.Split(data)
 	var m struct {
 		Description string `yaml:"description"`
 		Hint        any    `yaml:"argument-hint"`

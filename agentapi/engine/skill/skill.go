@@ -9,7 +9,6 @@
 package skill
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/ohgw/ohgw/agentapi/engine/frontmatter"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/subpath"
@@ -310,12 +310,12 @@ func parse(place, p string, data []byte) (Skill, error) {
 // parseAny reads a skill file, whatever its name. directory is the name of one with a
 // directory that says none.
 func parseAny(place, p string, data []byte, directory string) (Skill, error) {
-	head, body := split(data)
+	head, body, _, _ := frontmatter.Split(data)
 	var m front
 	if err := yaml.Unmarshal(head, &m); err != nil {
 		return Skill{}, &formError{"its front matter is not valid YAML"}
 	}
-	s := Skill{Body: strings.TrimSpace(string(body)), Description: truncate.Head(m.Description, maxDescription), Triggers: m.Triggers, Paths: texts(m.Paths)}
+	s := Skill{Body: string(body), Description: truncate.Head(m.Description, maxDescription), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
 		s.Name = cmp.Or(m.Name, directory)
 		s.Invocable = !m.Silent && len(s.Paths) == 0
@@ -330,23 +330,6 @@ func parseAny(place, p string, data []byte, directory string) (Skill, error) {
 		s.Triggers = nil
 	}
 	return s, nil
-}
-
-// split parts the head of a file from its body.
-func split(data []byte) (head, body []byte) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
-	if !ok {
-		return nil, data
-	}
-	if head, body, ok = bytes.Cut(rest, []byte("\n---\n")); ok {
-		return head, body
-	}
-	if head, ok = bytes.CutSuffix(rest, []byte("\n---")); ok {
-		return head, nil
-	}
-	return nil, data
 }
 
 // texts is a text, or a list of them.

@@ -1,4 +1,6 @@
-package definition
+// Package frontmatter finds the front matter of the Markdown files of OpenHands: skills,
+// commands and agent definitions. It does not parse it.
+package frontmatter
 
 import (
 	"bytes"
@@ -9,9 +11,10 @@ import (
 // boundary is the line around the front matter: three dashes or more.
 var boundary = pattern.Of(`(?m)^-{3,}\s*$`)
 
-// split parts the front matter of a file from its body, as OpenHands does. first
+// Split parts the front matter of a file from its body, as OpenHands does. first
 // is the number of the line at which the head begins. Without a head all is body.
-func split(data []byte) (head, body []byte, first int, closed bool) {
+func Split(data []byte) (head, body []byte, first int, closed bool) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // as editors of Windows begin a file
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	text := bytes.TrimSpace(data)
