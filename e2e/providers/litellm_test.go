@@ -264,8 +264,8 @@ func failures(t *testing.T, d dialectCase) {
 	}
 	for script, want := range wants {
 		_, err := model.Generate(t.Context(), asking(script), nil)
-		var failed *llm.Error
-		if !errors.As(err, &failed) || failed.Code != want {
+		failed, ok := errors.AsType[*llm.Error](err)
+		if !ok || failed.Code != want {
 			t.Errorf("%s: %v, want %s", script, err, want)
 		}
 	}
@@ -275,8 +275,8 @@ func failures(t *testing.T, d dialectCase) {
 		t.Fatal(err)
 	}
 	_, err = model.Generate(t.Context(), asking("Hello."), nil)
-	var failed *llm.Error
-	if !errors.As(err, &failed) || failed.Code != llm.CodeAuthentication {
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok || failed.Code != llm.CodeAuthentication {
 		t.Errorf("with another key: %v, want %s", err, llm.CodeAuthentication)
 	}
 }

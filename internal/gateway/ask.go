@@ -193,8 +193,7 @@ func (a *asking) noAnswer(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return &lostError{errSilent}
 	}
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" && !a.answered {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" && !a.answered {
 		a.settled = true
 		return a.c.unreachable(ctx, err)
 	}

@@ -92,8 +92,8 @@ func TestARefusalNamesProxyAndTarget(t *testing.T) {
 	if err == nil {
 		resp.Body.Close()
 	}
-	var refused *netproxy.RefusedError
-	if !errors.As(err, &refused) || refused.Status != 407 || refused.Target != "api.example:443" || strings.Contains(err.Error(), "hunter2") {
+	refused, ok := errors.AsType[*netproxy.RefusedError](err)
+	if !ok || refused.Status != 407 || refused.Target != "api.example:443" || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
 }

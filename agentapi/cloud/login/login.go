@@ -133,8 +133,8 @@ func (c *Client) Poll(ctx context.Context, d Device) (Key, error) {
 		if err == nil {
 			return key, nil
 		}
-		var e *transport.Error
-		if !errors.As(err, &e) || ctx.Err() != nil {
+		e, ok := errors.AsType[*transport.Error](err)
+		if !ok || ctx.Err() != nil {
 			return Key{}, err
 		}
 		switch {

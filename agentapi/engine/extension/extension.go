@@ -118,9 +118,9 @@ func (s *Store) fetch(ctx context.Context, from control.Plugin, temp, name strin
 	if err == nil {
 		_, err = os.Stat(place.Dir)
 	}
-	var wrong *plugin.Error
+	wrong, ok := errors.AsType[*plugin.Error](err)
 	switch {
-	case errors.As(err, &wrong):
+	case ok:
 		return plugin.Place{}, s.refused(openhands.Malformed, "cannot be fetched: "+wrong.Msg, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return plugin.Place{}, s.refused(openhands.Malformed, "cannot be fetched: there is no such directory", err)

@@ -34,15 +34,15 @@ func absent(host, proxy string, err error) error {
 }
 
 func isAbsent(err error) bool {
-	var e *absentError
-	return errors.As(err, &e)
+	_, ok := errors.AsType[*absentError](err)
+	return ok
 }
 
 // isNoHost reports whether the resolver answered that a name does not exist. A
 // resolver that does not answer says nothing about the name.
 func isNoHost(err error) bool {
-	var failed *net.DNSError
-	return errors.As(err, &failed) && failed.IsNotFound
+	failed, ok := errors.AsType[*net.DNSError](err)
+	return ok && failed.IsNotFound
 }
 
 func (e *absentError) Error() string {
@@ -86,18 +86,18 @@ func isLoopback(host string) bool {
 // belongs to the end of all attempts.
 func (m *model) briefly(err error, failed *Error) string {
 	host := hostPort(m.route.url)
-	var gone *absentError
-	var refusal *wire.Failure
+	gone, isGone := errors.AsType[*absentError](err)
+	_, refused := errors.AsType[*wire.Failure](err)
 	switch {
-	case errors.As(err, &gone):
+	case isGone:
 		return gone.Error()
 	case errors.Is(err, errTimeout):
 		return host + " sent no data for " + m.timeout().String()
 	case errors.Is(err, errTooSlow):
 		return host + " took longer than " + m.longest().String()
-	case errors.As(err, &refusal) && failed.Status == http.StatusTooManyRequests:
+	case refused && failed.Status == http.StatusTooManyRequests:
 		return host + " limits the rate of requests (429)"
-	case errors.As(err, &refusal) && http.StatusText(failed.Status) != "":
+	case refused && http.StatusText(failed.Status) != "":
 		return fmt.Sprintf("%s answered %d %s", host, failed.Status, http.StatusText(failed.Status))
 	}
 	text := strings.Join(strings.Fields(failed.Err.Error()), " ") // cleaned of keys

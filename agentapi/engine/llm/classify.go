@@ -135,8 +135,8 @@ func isPolicyError(text string) bool {
 // cacheTooSmall recognizes a refusal to cache so little, which another try without
 // marks avoids.
 func cacheTooSmall(err error) bool {
-	var f *wire.Failure
-	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), "minimum token count to start caching")
+	f, ok := errors.AsType[*wire.Failure](err)
+	return ok && strings.Contains(strings.ToLower(f.Message), "minimum token count to start caching")
 }
 
 // isQuota recognizes an allowance that is used up by the words that OpenHands looks
@@ -148,16 +148,16 @@ func isQuota(f *wire.Failure) bool {
 // isBudget recognizes a limit that its owner has set for all models together: no
 // other profile gets past it.
 func isBudget(err error) bool {
-	var f *wire.Failure
-	return errors.As(err, &f) && f.Status < http.StatusInternalServerError &&
+	f, ok := errors.AsType[*wire.Failure](err)
+	return ok && f.Status < http.StatusInternalServerError &&
 		contains(strings.ToLower(f.Type+" "+f.Message), "budget_exceeded", "budget has been exceeded")
 }
 
 // isEmptyAccount recognizes a refusal that no waiting lifts: the account has no
 // credit, or its owner's limit is reached.
 func isEmptyAccount(err error) bool {
-	var f *wire.Failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*wire.Failure](err)
+	if !ok {
 		return false
 	}
 	if isQuota(f) {

@@ -62,17 +62,17 @@ func (e *Error) transient() bool {
 // with that name. safe takes keys out of a text.
 func errorOf(err error, profile string, safe func(string) string) *Error {
 	code, status := CodeUnavailable, 0
-	var refusal *wire.Failure
-	var broken *textcall.Error
-	var proxy *netproxy.RefusedError
+	refusal, refused := errors.AsType[*wire.Failure](err)
+	proxy, byProxy := errors.AsType[*netproxy.RefusedError](err)
+	_, broken := errors.AsType[*textcall.Error](err)
 	switch {
-	case errors.As(err, &refusal):
+	case refused:
 		code, status = codeOf(refusal), refusal.Status
-	case errors.As(err, &proxy):
+	case byProxy:
 		if proxy.Status < http.StatusInternalServerError {
 			code = CodeBadRequest // no other try changes its mind
 		}
-	case errors.As(err, &broken):
+	case broken:
 		code = CodeCallValidation
 	case errors.Is(err, errTimeout), errors.Is(err, errTooSlow):
 		code = CodeTimeout
@@ -107,21 +107,26 @@ func newError(code, detail string, cause error) *Error {
 	return &Error{Code: code, Detail: detail, Classification: Classify(code, detail), Err: cause}
 }
 
+// isPage reports whether a page came in place of an answer.
+func isPage(err error) bool {
+	refusal, refused := errors.AsType[*wire.Failure](err)
+	return errors.Is(err, errPage) || refused && refusal.Page
+}
+
 // advice is the next step where there is one for the user.
 func advice(failed *Error, err error, profile string) string {
 	show := "ohgw profiles show " + profile
-	var proxy *netproxy.RefusedError
-	var refusal *wire.Failure
-	var gone *absentError
-	page := errors.Is(err, errPage) || errors.As(err, &refusal) && refusal.Page
+	proxy, byProxy := errors.AsType[*netproxy.RefusedError](err)
+	gone, isGone := errors.AsType[*absentError](err)
+	page := isPage(err)
 	switch {
-	case errors.As(err, &gone):
+	case isGone:
 		return gone.repair(profile)
-	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
+	case byProxy && proxy.Status != http.StatusProxyAuthRequired:
 		return "Ask the proxy's administrator to allow the host, or name the host in NO_PROXY."
 	case failed.Classification.Kind == "quota":
 		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + " --replace."
-	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
+	case failed.Status == http.StatusProxyAuthRequired, byProxy:
 		return "Set the proxy's user and password in HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
 	case page, failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
 		return "Check the base URL (" + show + ") and the proxy (HTTPS_PROXY, NO_PROXY)."

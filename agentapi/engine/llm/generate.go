@@ -19,8 +19,7 @@ import (
 func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error) {
 	out := &relay{onDelta: onDelta}
 	resp, err := m.ask(ctx, &req, out)
-	var failed *Error
-	if errors.As(err, &failed) && failed.transient() && !failed.budget && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
+	if failed, ok := errors.AsType[*Error](err); ok && failed.transient() && !failed.budget && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
 		resp, err = m.others(ctx, &req, out, failed)
 	}
 	if resp == nil {
@@ -45,8 +44,8 @@ func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Er
 		out.announce(Retry{Attempt: 1, Of: attempts(&other.cfg.Profile), Cause: strings.TrimSpace("profile "+m.cfg.Name) + " failed; using its fallback profile " + name})
 		out.restart()
 		resp, otherErr := other.ask(ctx, req, out)
-		var refused *Error
-		if otherErr == nil || ctx.Err() != nil || errors.As(otherErr, &refused) && refused.budget {
+		refused, ok := errors.AsType[*Error](otherErr)
+		if otherErr == nil || ctx.Err() != nil || ok && refused.budget {
 			return resp, otherErr
 		}
 		log.WarnContext(ctx, "fallback profile failed", "err", otherErr)

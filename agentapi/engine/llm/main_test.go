@@ -107,8 +107,8 @@ func (h *heard) listen(d llm.Delta) {
 // failure is the *llm.Error in err; the test ends without one.
 func failure(t *testing.T, err error) *llm.Error {
 	t.Helper()
-	var failed *llm.Error
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok {
 		t.Fatalf("error %v (%T), want an *llm.Error", err, err)
 	}
 	if strings.Contains(failed.Error(), secretKey) || failed.Err != nil && strings.Contains(failed.Err.Error(), secretKey) {

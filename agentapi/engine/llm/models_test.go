@@ -79,8 +79,8 @@ func TestAListThatIsRefusedSaysWhy(t *testing.T) {
 	} {
 		client := &http.Client{Transport: roundTrip(func(*http.Request) (int, string) { return tt.status, tt.body })}
 		_, err := llm.ListModels(t.Context(), llm.Config{Profile: profile(t, "openai/any", ""), HTTP: client})
-		var failed *llm.Error
-		if !errors.As(err, &failed) || failed.Code != tt.code {
+		failed, ok := errors.AsType[*llm.Error](err)
+		if !ok || failed.Code != tt.code {
 			t.Errorf("%s: %v, want the code %s", name, err, tt.code)
 		}
 		if err != nil && strings.Contains(err.Error(), secretKey) {
@@ -124,8 +124,8 @@ func TestABaseURLThatCannotBeUsedSaysWhatToWrite(t *testing.T) {
 		"someone:secret@example.com/x": {`"…@example.com/x" is not a URL`, "write the base URL as https://HOST/PATH or http://HOST:PORT/PATH"},
 	} {
 		err := llm.CheckBaseURL(base)
-		var f *fault.Error
-		if !errors.As(err, &f) || f.Msg != want.msg || f.Hint != want.hint {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Msg != want.msg || f.Hint != want.hint {
 			t.Errorf("CheckBaseURL(%q) = %v (%+v), want %q, %q", base, err, f, want.msg, want.hint)
 		}
 	}

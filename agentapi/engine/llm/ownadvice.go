@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-
-	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 )
 
 // where is what the advice about an LLM without a profile ends with.
@@ -18,13 +16,12 @@ func ownAdvice(failed *Error, err error, otherwise string) string {
 	if !strings.Contains(otherwise, "ohgw profiles ") && !strings.Contains(otherwise, "ohgw keys ") {
 		return otherwise
 	}
-	var gone *absentError
-	var refusal *wire.Failure
-	page := errors.Is(err, errPage) || errors.As(err, &refusal) && refusal.Page
+	gone, isGone := errors.AsType[*absentError](err)
+	page := isPage(err)
 	switch {
-	case errors.As(err, &gone) && !isNoHost(gone.err) && isLoopback(gone.host):
+	case isGone && !isNoHost(gone.err) && isLoopback(gone.host):
 		return "Start the model server at this address, or correct llm.base_url." + where
-	case errors.As(err, &gone):
+	case isGone:
 		return "Check the network and llm.base_url." + where
 	case failed.Classification.Kind == "quota":
 		return "Add credit to the account at the provider, or use another llm.api_key." + where

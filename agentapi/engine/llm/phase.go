@@ -54,8 +54,8 @@ func (m *model) loadingLimit() time.Duration {
 
 // isLoading reports whether a refusal says that the model is being loaded: llama.cpp's.
 func isLoading(err error) bool {
-	var refusal *wire.Failure
-	return errors.As(err, &refusal) && refusal.Status == http.StatusServiceUnavailable &&
+	refusal, ok := errors.AsType[*wire.Failure](err)
+	return ok && refusal.Status == http.StatusServiceUnavailable &&
 		strings.HasPrefix(strings.ToLower(refusal.Message), "loading model")
 }
 

@@ -127,9 +127,9 @@ func nullable() []string {
 func ParseProfile(data []byte) (Profile, error) {
 	p := DefaultProfile("")
 	if err := json.Unmarshal(data, &p); err != nil {
-		var wrongType *json.UnmarshalTypeError
+		wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		switch {
-		case errors.As(err, &wrongType) && wrongType.Field != "":
+		case ok && wrongType.Field != "":
 			return Profile{}, fmt.Errorf("parse profile: field %q is of the wrong type", wrongType.Field)
 		case errors.Is(err, hidden.ErrType):
 			return Profile{}, fmt.Errorf("parse profile: %w", err)

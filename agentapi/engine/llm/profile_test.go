@@ -179,8 +179,8 @@ func TestModelsThatCannotWorkSayWhatToDo(t *testing.T) {
 	}
 	for name, tt := range tests {
 		_, err := llm.New(llm.Config{Profile: parse(t, "{"+tt.profile+"}")})
-		var wrong *fault.Error
-		if !errors.As(err, &wrong) || !strings.Contains(wrong.Hint, tt.hint) {
+		wrong, ok := errors.AsType[*fault.Error](err)
+		if !ok || !strings.Contains(wrong.Hint, tt.hint) {
 			t.Errorf("%s: %v, want a hint with %q", name, err, tt.hint)
 		}
 	}

@@ -70,12 +70,11 @@ func causeOf(parent, ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errTimeout) || errors.Is(cause, errTooSlow) {
 		return cause
 	}
-	var failed *url.Error
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok {
 		return err
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "proxyconnect" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		if gone := absent(hostPort(failed.URL), dialled(op.Err), op.Err); gone != nil {
 			return gone
 		}
@@ -106,12 +105,10 @@ func hostPort(raw string) string {
 
 // dialled is the address that a dial of a proxy failed for.
 func dialled(err error) string {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Name
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Addr != nil {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
 		return op.Addr.String()
 	}
 	return "of the environment"

@@ -65,8 +65,7 @@ func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys 
 func (m *model) wait(n int, err error) time.Duration {
 	p := &m.cfg.Profile
 	least, most := seconds(p.RetryMinWait), seconds(p.RetryMaxWait)
-	var refusal *wire.Failure
-	if errors.As(err, &refusal) && refusal.RetryAfter >= 0 {
+	if refusal, ok := errors.AsType[*wire.Failure](err); ok && refusal.RetryAfter >= 0 {
 		return max(least, min(refusal.RetryAfter, most))
 	}
 	const doublings = 30 // more than any bound allows

@@ -54,12 +54,12 @@ func (m *model) FindSize(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sizeWait)
 	defer cancel()
 	found, err := m.findSize(ctx, known.Server)
-	var refusal *wire.Failure
+	_, refused := errors.AsType[*wire.Failure](err)
 	found.Next = now.Add(askAgain)
 	switch {
 	case ctx.Err() != nil:
 		found.Next = now.Add(tryAgain)
-	case isLoading(err), err != nil && !errors.As(err, &refusal): // nobody listens yet
+	case isLoading(err), err != nil && !refused: // nobody listens yet
 		found.Next = now
 	case found.Tokens == 0 && (found.Server == window.Ollama || found.Server == window.LMStudio || found.Server == window.LlamaCpp):
 		found.Next = now // it says the size when the model is loaded
@@ -233,8 +233,8 @@ func MayBeLocal(address string) bool {
 // learnSize keeps what a refusal says of the size of the context, and puts its numbers
 // into the error. The size that a provider in the cloud names is in the catalogue.
 func (m *model) learnSize(failed *Error, err error) {
-	var refusal *wire.Failure
-	if failed.Code != CodeContextWindow || !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*wire.Failure](err)
+	if !ok || failed.Code != CodeContextWindow {
 		return
 	}
 	failed.Prompt, failed.Window = window.Refusal(refusal.Message)

@@ -211,8 +211,8 @@ func TestACallThatBreaksTheRulesIsExplained(t *testing.T) {
 			t.Parallel()
 			for n := 1; n <= len(tt.answer); n++ {
 				_, call, err := read(t, "Look: "+tt.answer, n, tt.cut)
-				var broken *textcall.Error
-				if !errors.As(err, &broken) || call != nil {
+				broken, ok := errors.AsType[*textcall.Error](err)
+				if !ok || call != nil {
 					t.Fatalf("pieces of %d bytes: call %v, error %v; want an Error", n, call, err)
 				}
 				if broken.Msg != tt.want {

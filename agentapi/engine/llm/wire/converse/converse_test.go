@@ -121,8 +121,8 @@ func TestExceptionsInsideTheStream(t *testing.T) {
 		before, _ := answer()
 		body := before + frame(`{"message":"no"}`, ":message-type", "exception", ":exception-type", kind)
 		_, err := wiretest.Read(converse.Dialect{}, strings.NewReader(body), false)
-		var refusal *wire.Failure
-		if !errors.As(err, &refusal) || refusal.Status != want || refusal.Message != "no" {
+		refusal, ok := errors.AsType[*wire.Failure](err)
+		if !ok || refusal.Status != want || refusal.Message != "no" {
 			t.Errorf("%s: %v, want status %d", kind, err, want)
 		}
 	}

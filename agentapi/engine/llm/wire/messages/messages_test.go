@@ -135,8 +135,8 @@ func TestARefusalInsideTheStream(t *testing.T) {
 	const frame = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
 	begun, _, _ := strings.Cut(answer, "event: content_block_stop")
 	_, err := wiretest.Read(messages.Dialect{}, strings.NewReader(begun+frame), false)
-	var refusal *wire.Failure
-	if !errors.As(err, &refusal) || refusal.Status != http.StatusServiceUnavailable {
+	refusal, ok := errors.AsType[*wire.Failure](err)
+	if !ok || refusal.Status != http.StatusServiceUnavailable {
 		t.Errorf("error %v, want a refusal with status 503", err)
 	}
 }
