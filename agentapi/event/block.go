@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // Block is something that the sandbox of the embedded engine refused. Its JSON is
@@ -44,17 +46,5 @@ func (b Block) Command() string {
 	if !found || strings.ContainsFunc(b.Allow, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 		return ""
 	}
-	if strings.ContainsFunc(target, special) {
-		target = "'" + strings.ReplaceAll(target, "'", `'\''`) + "'"
-	}
-	return "ohgw sandbox allow " + access + " " + target
-}
-
-// special reports whether a character needs quotes in a shell.
-func special(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return false
-	}
-	return !strings.ContainsRune("-_./:@%+,=", r)
+	return "ohgw sandbox allow " + access + " " + shellword.Of(target)
 }

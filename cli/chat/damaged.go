@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // damaged are the profiles of this machine that are there and cannot be used, in the
@@ -39,7 +40,7 @@ func (c *session) damagedProfile(ctx context.Context, is func(profile.Summary) b
 	s := list[i]
 	return &fault.Error{
 		Msg:  fmt.Sprintf("the LLM profile %q cannot be used: %s %s", s.Name, s.Path, setup.Clean(s.Problem)),
-		Hint: "see what is wrong: ohgw profiles check " + fault.Word(s.Name),
+		Hint: "see what is wrong: ohgw profiles check " + shellword.Of(s.Name),
 		Code: fault.Configuration,
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -73,7 +73,7 @@ func (c *session) command() string {
 		words = append(words, "--url", c.client.URL())
 	}
 	for _, arg := range c.sandbox.Args() {
-		words = append(words, fault.Word(arg))
+		words = append(words, shellword.Of(arg))
 	}
 	return strings.Join(words, " ")
 }

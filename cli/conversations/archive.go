@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // exportOptions is what the command takes.
@@ -173,7 +174,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 			return err
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return fault.NewUsage("there is no directory "+dir+" (--workspace)", "create it: mkdir -p "+fault.Word(dir))
+			return fault.NewUsage("there is no directory "+dir+" (--workspace)", "create it: mkdir -p "+shellword.Of(dir))
 		}
 		from.Workspace = dir
 	}

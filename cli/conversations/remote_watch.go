@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // said is something that was said in a conversation.
@@ -164,7 +165,7 @@ func (r *runSeen) cause() error {
 // tellEnd prints the end of a run.
 func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
 	if status != "" && status != event.Idle && !r.ran {
-		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+fault.Word(acc.Server.Name), nil)
+		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+shellword.Of(acc.Server.Name), nil)
 	}
 	if status == "" {
 		status = event.Finished
@@ -184,7 +185,7 @@ func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOpti
 	}
 	switch status {
 	case event.Failed, event.Stuck:
-		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+fault.Word(acc.Server.Name), r.cause())
+		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+shellword.Of(acc.Server.Name), r.cause())
 	case event.Waiting:
 		p.Note("The agent waits for your confirmation at %s", conv.WebURL)
 	case event.Paused:

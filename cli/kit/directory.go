@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -42,7 +42,7 @@ func (a *App) Absolute(path string) (string, error) {
 func Meant(path, otherwise string) string {
 	if abs, err := filepath.Abs(path); err == nil && !exists(path) {
 		if near := suggest.PathHere(abs); near != "" {
-			return "did you mean " + ShellWord(near) + "? It differs in characters that look alike"
+			return "did you mean " + shellword.Of(near) + "? It differs in characters that look alike"
 		}
 	}
 	return otherwise
@@ -51,17 +51,6 @@ func Meant(path, otherwise string) string {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// plainWord is a text that a shell leaves as it is.
-var plainWord = pattern.Of(`^[A-Za-z0-9_@%+:,./\[\]-]+$`)
-
-// ShellWord is a word for a shell.
-func ShellWord(text string) string {
-	if plainWord().MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Directory is a directory of the command line, without symbolic links. It has
@@ -74,7 +63,7 @@ func Directory(path string) (string, error) {
 	case workdir.NotDir(err):
 		return "", fault.NewUsage(path+" is not a directory", "use a directory")
 	case workdir.Missing(err):
-		return "", fault.NewUsage("there is no directory "+path, Meant(path, "create it: mkdir -p "+ShellWord(path)))
+		return "", fault.NewUsage("there is no directory "+path, Meant(path, "create it: mkdir -p "+shellword.Of(path)))
 	}
 	return "", fault.New("the directory "+path+" cannot be used", "check its permissions: ls -ld "+path, err)
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/migrate"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 func printMigration(a *kit.App, report migrate.Report) error {
@@ -40,7 +40,7 @@ func printMigration(a *kit.App, report migrate.Report) error {
 	}
 	fmt.Fprintf(&b, "%d %s, %d up to date, %d ambiguous, %d with errors\n", s.Migrate, verb, s.Unchanged, s.Report, s.Error)
 	if report.Backup != "" {
-		fmt.Fprintf(&b, "Backup of the files: %s (restore them with: ohgw profiles migrate --restore %s)\n", report.Backup, fault.Word(report.Backup))
+		fmt.Fprintf(&b, "Backup of the files: %s (restore them with: ohgw profiles migrate --restore %s)\n", report.Backup, shellword.Of(report.Backup))
 	}
 	return kit.WriteText(a.Stdout, b.String())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/migrate"
 	"github.com/ohgw/ohgw/internal/openhands/schema"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // runRelease runs the command with --to.
@@ -100,7 +101,7 @@ func releaseSummary(report migrate.ReleaseReport) string {
 	}
 	text := fmt.Sprintf("%d %s OpenHands %s, %d up to date, %d with errors, %d lost fields\n", s.Migrate, verb, report.To, s.Unchanged, s.Error, s.Lost)
 	if report.Backup != "" {
-		text += fmt.Sprintf("Backup of the files: %s (restore them with: ohgw profiles migrate --restore %s)\n", report.Backup, fault.Word(report.Backup))
+		text += fmt.Sprintf("Backup of the files: %s (restore them with: ohgw profiles migrate --restore %s)\n", report.Backup, shellword.Of(report.Backup))
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // hostJSON is what can be said of a host.
@@ -85,7 +86,7 @@ func (r *rules) explainHost(ctx context.Context, o *explainOptions) (explanation
 	case allowed:
 		h.Leak, err = r.leak(ctx, tools, e.Host, ports)
 	case private == nil && r.settings.Network != manager.NoNetwork && !p.Decide(ctx, e.Host, ports[0]).Final:
-		h.Allow = []string{"ohgw sandbox allow net " + kit.ShellWord(e.String())}
+		h.Allow = []string{"ohgw sandbox allow net " + shellword.Of(e.String())}
 	}
 	return h, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // pathJSON is what can be said of a path.
@@ -83,7 +84,7 @@ func (r *rules) commands(e *pathJSON) (refused *grants.InvalidError) {
 		if invalid, ok := errors.AsType[*grants.InvalidError](err); ok {
 			refused = invalid
 		} else if err == nil {
-			e.Allow = append(e.Allow, "ohgw sandbox allow "+string(access)+" "+kit.ShellWord(e.Path))
+			e.Allow = append(e.Allow, "ohgw sandbox allow "+string(access)+" "+shellword.Of(e.Path))
 		}
 	}
 	return refused

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // checkSettings looks at settings that are wrong together, or here.
@@ -53,7 +54,7 @@ func claimFault(err error, dirs paths.Set) error {
 		if foreign := setup.ForeignFault(dirs, err); foreign != nil {
 			return foreign
 		}
-		return fault.New("the runtime directory or the state directory cannot be used", "make both directories private: chmod -R u+rwX,go-w "+fault.Word(dirs.Runtime)+" "+fault.Word(dirs.State), err)
+		return fault.New("the runtime directory or the state directory cannot be used", "make both directories private: chmod -R u+rwX,go-w "+shellword.Of(dirs.Runtime)+" "+shellword.Of(dirs.State), err)
 	case running.Info.URL != "":
 		return &fault.Error{
 			Msg:  fmt.Sprintf("your ohgw is already running at %s (process %d)", running.Info.URL, running.Info.PID),

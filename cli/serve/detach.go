@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/logfile"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 const (
@@ -52,7 +53,7 @@ func detach(ctx context.Context, o *options) error {
 	}
 	log, offset, err := openLog(logPath(dirs))
 	if err != nil {
-		return fault.New("the log cannot be written", "check its owner and permissions: ls -l "+fault.Word(logPath(dirs)), err)
+		return fault.New("the log cannot be written", "check its owner and permissions: ls -l "+shellword.Of(logPath(dirs)), err)
 	}
 	defer func() { _ = log.Close() }() // The daemon has its own.
 	child, err := o.background(log)

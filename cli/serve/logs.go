@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/logfile"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/service"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // NewLogs makes the command "logs".
@@ -113,7 +114,7 @@ func printLog(ctx context.Context, o *logsOptions, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New("the log was removed: "+path, "start ohgw again: ohgw stop && ohgw serve --detach", nil)
 	case errors.Is(err, os.ErrPermission):
-		return fault.New("the log cannot be read", "make it yours: sudo chown $USER "+fault.Word(path), err)
+		return fault.New("the log cannot be read", "make it yours: sudo chown $USER "+shellword.Of(path), err)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // addOptions is what the command takes.
@@ -135,7 +136,7 @@ func (o *addOptions) describe() (servers.Server, error) {
 	case root == servers.HostedURL:
 		server.Name = servers.HostedName
 	default:
-		return server, fault.NewUsage("a server that is not OpenHands Cloud requires a name", "ohgw server add NAME --url "+fault.Word(root))
+		return server, fault.NewUsage("a server that is not OpenHands Cloud requires a name", "ohgw server add NAME --url "+shellword.Of(root))
 	}
 	if server.Kind == "" && o.NoCheck {
 		server.Kind = servers.Cloud

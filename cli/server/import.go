@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // importOptions is what the command takes.
@@ -170,14 +171,14 @@ func unreadable(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.New("the file cannot be read: "+path, "check its permissions: ls -l "+fault.Word(path), err)
+	return fault.New("the file cannot be read: "+path, "check its permissions: ls -l "+shellword.Of(path), err)
 }
 
 // warnExposed warns of keys that others can read.
 func (o *importOptions) warnExposed(path string) {
 	info, err := os.Stat(path)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		o.Note("warning: other users can read the keys in %s; make it private: chmod 600 %s", path, fault.Word(path))
+		o.Note("warning: other users can read the keys in %s; make it private: chmod 600 %s", path, shellword.Of(path))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // loginOptions is what the command takes.
@@ -163,7 +164,7 @@ func loginFault(err error, server servers.Server) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case noLogin(err):
-		return fault.New("the server "+server.Host()+" has no login", "store its key instead: ohgw server add "+server.Name+" --url "+fault.Word(server.URL), err)
+		return fault.New("the server "+server.Host()+" has no login", "store its key instead: ohgw server add "+server.Name+" --url "+shellword.Of(server.URL), err)
 	}
 	return cloud.Fault(err, server)
 }

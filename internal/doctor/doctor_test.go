@@ -250,7 +250,7 @@ func TestPaths(t *testing.T) {
 				return paths.Set{Home: "/home", Config: "/config/ohgw", State: "/Application Support/ohgw", Runtime: "/run/ohgw"}, nil
 			}
 			w.Stat = stat(fstest.MapFS{"Application Support/ohgw": {Mode: fs.ModeDir | 0o770}})
-		}, doctor.Failed, []string{`chmod 700 "/Application Support/ohgw"`}},
+		}, doctor.Failed, []string{`chmod 700 '/Application Support/ohgw'`}},
 		"tokens in the open": {func(w *doctor.World) {
 			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o700}, "state/ohgw/default-token": {Mode: 0o640}})
 		}, doctor.Failed, []string{"chmod 600 /state/ohgw/default-token"}},

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/storage"
 )
 
@@ -47,7 +46,7 @@ func checkPaths(_ context.Context, w *World) Result {
 			continue // that it is not there is fine
 		}
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
-			r = r.fail(fmt.Sprintf("other users can read %s (mode %04o)", path, mode), "the file controls access to ohgw, or holds keys", "chmod 600 "+word(path))
+			r = r.fail(fmt.Sprintf("other users can read %s (mode %04o)", path, mode), "the file controls access to ohgw, or holds keys", "chmod 600 "+shellword.Of(path))
 		}
 	}
 	return w.room(r, dirs.State)
@@ -67,9 +66,9 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 	case err != nil:
 		return w.closed(r, dir, err)
 	case !info.IsDir():
-		return r.fail(dir+" is not a directory", "", "mv "+word(dir)+" "+word(dir+".old"))
+		return r.fail(dir+" is not a directory", "", "mv "+shellword.Of(dir)+" "+shellword.Of(dir+".old"))
 	case w.GOOS != "windows" && w.Mine(info) && info.Mode().Perm()&0o500 != 0o500:
-		return r.fail(fmt.Sprintf("you cannot read %s (mode %04o)", dir, info.Mode().Perm()), "", "chmod u+rwx "+word(dir))
+		return r.fail(fmt.Sprintf("you cannot read %s (mode %04o)", dir, info.Mode().Perm()), "", "chmod u+rwx "+shellword.Of(dir))
 	}
 	if filepath.Base(dir) == "ohgw" && w.GOOS != "windows" {
 		r = private(r, dir, info.Mode().Perm(), written)
@@ -84,9 +83,9 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 func private(r Result, dir string, mode fs.FileMode, written bool) Result {
 	switch {
 	case mode&0o022 != 0:
-		return r.fail(fmt.Sprintf("other users can write to %s (mode %04o)", dir, mode), "other users could replace your files", "chmod 700 "+word(dir))
+		return r.fail(fmt.Sprintf("other users can write to %s (mode %04o)", dir, mode), "other users could replace your files", "chmod 700 "+shellword.Of(dir))
 	case mode&0o077 != 0 && written:
-		return r.warn(fmt.Sprintf("other users can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+word(dir))
+		return r.warn(fmt.Sprintf("other users can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+shellword.Of(dir))
 	}
 	return r
 }
@@ -126,19 +125,11 @@ func (w *World) room(r Result, dir string) Result {
 	full := storage.Of(w.Writable(dir)) == storage.Full
 	switch {
 	case full || err == nil && free < none:
-		return r.fail("the disk of "+dir+" is full", "tokens, run records and conversations cannot be stored", "free space on it (du -xh "+word(dir)+" | sort -h | tail), or use a directory on another disk: export XDG_STATE_HOME=DIR")
+		return r.fail("the disk of "+dir+" is full", "tokens, run records and conversations cannot be stored", "free space on it (du -xh "+shellword.Of(dir)+" | sort -h | tail), or use a directory on another disk: export XDG_STATE_HOME=DIR")
 	case err == nil && free < scarce:
 		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations are stored on it", "free space on it, or use a directory on another disk: export XDG_STATE_HOME=DIR")
 	}
 	return r
-}
-
-// word is a path as a shell reads it as one word: that of macOS has a space.
-func word(path string) string {
-	if strings.Contains(path, " ") {
-		return strconv.Quote(path)
-	}
-	return path
 }
 
 // cause is err without the path that the text has already.

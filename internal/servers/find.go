@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // KeyVariables are the variables with a key, the first one first.
@@ -104,7 +105,7 @@ func (f Finder) Key(ctx context.Context, s Server) (Key, error) {
 
 // noKey says that a server has no key. variable is one that has a key for another.
 func noKey(s Server, variable string) error {
-	hint := "log in: ohgw login " + s.Name + "; or store a key: ohgw server add " + s.Name + " --url " + fault.Word(s.URL) + " --replace"
+	hint := "log in: ohgw login " + s.Name + "; or store a key: ohgw server add " + s.Name + " --url " + shellword.Of(s.URL) + " --replace"
 	if variable != "" {
 		hint += "; " + variable + " is for the default server, or for that of " + URLVariables()[0]
 	}

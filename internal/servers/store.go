@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -81,17 +82,17 @@ func (s *Store) List() (List, error) {
 		return List{Version: version}, nil
 	}
 	if err != nil {
-		return List{}, fault.New("the list of servers cannot be read: "+s.path, "check its permissions: ls -l "+fault.Word(s.path), err)
+		return List{}, fault.New("the list of servers cannot be read: "+s.path, "check its permissions: ls -l "+shellword.Of(s.path), err)
 	}
 	var l List
 	if err := json.Unmarshal(src, &l); err != nil {
-		return List{}, fault.New("the list of servers is damaged: "+s.path, "repair it, or remove it and add the servers again: rm "+fault.Word(s.path), err)
+		return List{}, fault.New("the list of servers is damaged: "+s.path, "repair it, or remove it and add the servers again: rm "+shellword.Of(s.path), err)
 	}
 	if l.Version != version {
 		return List{}, fault.New(fmt.Sprintf("the list of servers has version %d, which this version of ohgw cannot read: %s", l.Version, s.path), "update ohgw", nil)
 	}
 	if err := l.check(); err != nil {
-		return List{}, fault.New("the list of servers is damaged: "+s.path, "repair it, or remove it and add the servers again: rm "+fault.Word(s.path), err)
+		return List{}, fault.New("the list of servers is damaged: "+s.path, "repair it, or remove it and add the servers again: rm "+shellword.Of(s.path), err)
 	}
 	return l.withDefault(), nil
 }
@@ -216,5 +217,5 @@ func (s *Store) unwritable(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fault.New("the list of servers cannot be written: "+s.path, "check the permissions of its directory: ls -ld "+fault.Word(filepath.Dir(s.path)), err)
+	return fault.New("the list of servers cannot be written: "+s.path, "check the permissions of its directory: ls -ld "+shellword.Of(filepath.Dir(s.path)), err)
 }

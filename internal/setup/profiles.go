@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/storage"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
@@ -133,7 +134,7 @@ func fileFault(err error, name string) error {
 	}
 	if mounted, ok := errors.AsType[*profile.MountError](err); ok {
 		return fault.New(fmt.Sprintf("the profile %q cannot be renamed or removed here: its file is mounted by itself, as in a container", name),
-			"copy it under another name: ohgw profiles add NAME --from-file "+fault.Word(mounted.Path)+"; or mount the directory "+filepath.Dir(mounted.Path)+" in place of the file", err)
+			"copy it under another name: ohgw profiles add NAME --from-file "+shellword.Of(mounted.Path)+"; or mount the directory "+filepath.Dir(mounted.Path)+" in place of the file", err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/token"
 )
@@ -161,14 +162,14 @@ const renewDefault = "ohgw tokens revoke default --yes && ohgw tokens create def
 func (env *Env) privateFault(err error) error {
 	f := &fault.Error{Msg: "the tokens cannot be read", Code: fault.Credential, Err: err}
 	if dirs, dirErr := env.Dirs(); dirErr == nil {
-		dir := fault.Word(dirs.State)
+		dir := shellword.Of(dirs.State)
 		f.Hint = "make the directory yours: sudo chown -R $USER " + dir + " && chmod -R u+rwX,go= " + dir
 	}
 	if unsafe, ok := errors.AsType[*keyfile.UnsafeError](err); ok {
 		f.Msg = "the value of the default token is in a file that is not private"
 		f.Hint = "replace the token: " + renewDefault
 		if unsafe.Owned {
-			f.Hint = "make it private: chmod 600 " + fault.Word(unsafe.Path) + "; if others may have read it, replace the token: " + renewDefault
+			f.Hint = "make it private: chmod 600 " + shellword.Of(unsafe.Path) + "; if others may have read it, replace the token: " + renewDefault
 		}
 	}
 	return f

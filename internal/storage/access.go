@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // Access is the command that gives the user the rights for a path: a mode where
@@ -22,19 +23,11 @@ func Access(path string, stat func(string) (fs.FileInfo, error), mine func(fs.Fi
 	switch {
 	case err != nil || !mine(info):
 	case !info.IsDir() && info.Mode().Perm()&0o600 != 0o600:
-		return "chmod u+rw " + word(path)
+		return "chmod u+rw " + shellword.Of(path)
 	case info.IsDir() && info.Mode().Perm()&0o700 != 0o700:
-		return "chmod u+rwx " + word(path)
+		return "chmod u+rwx " + shellword.Of(path)
 	}
-	return "sudo chown $USER " + word(path)
-}
-
-// word is a path as a shell reads it as one word: that of macOS has a space.
-func word(path string) string {
-	if strings.Contains(path, " ") {
-		return strconv.Quote(path)
-	}
-	return path
+	return "sudo chown $USER " + shellword.Of(path)
 }
 
 // Foreign are those of some directories that belong to another user, or have an entry that
@@ -63,7 +56,7 @@ func hasForeign(dir string, mine func(fs.FileInfo) bool) bool {
 func Reclaim(dirs []string) string {
 	words := make([]string, len(dirs))
 	for i, dir := range dirs {
-		words[i] = word(dir)
+		words[i] = shellword.Of(dir)
 	}
 	return "sudo chown -R $USER " + strings.Join(words, " ")
 }

@@ -25,7 +25,7 @@ func TestAccessIsAModeForTheOwnerOnly(t *testing.T) {
 		{"shut", true, "chmod u+rwx shut"},
 		{"shut/profiles/p.json", true, "chmod u+rwx shut"},
 		{"shut", false, "sudo chown $USER shut"},
-		{"a b", true, `chmod u+rwx "a b"`},
+		{"a b", true, `chmod u+rwx 'a b'`},
 		{"open", true, "sudo chown $USER open"},
 		{"open/file", true, "chmod u+rw open/file"},
 		{"open/fine", true, "sudo chown $USER open/fine"},
@@ -49,7 +49,7 @@ func TestForeignDirectoriesAreThoseWithFilesOfOthers(t *testing.T) {
 	if want := []string{others}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := storage.Reclaim([]string{"/a", "/b c"}), `sudo chown -R $USER /a "/b c"`; got != want {
+	if got, want := storage.Reclaim([]string{"/a", "/b c", "/$HOME"}), "sudo chown -R $USER /a '/b c' '/$HOME'"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

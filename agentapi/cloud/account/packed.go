@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -21,7 +21,7 @@ const packTime = 10 * time.Minute
 func (c *Client) packed(ctx context.Context, conv Conversation, dir string) (*transport.Body, error) {
 	file := "/tmp/ohgw-" + transport.Hex(uuid.New()) + ".tar.gz"
 	agent := c.agent(conv)
-	code, err := agent.Execute(ctx, "tar -czf "+file+" -C "+quote(dir)+" .", packTime)
+	code, err := agent.Execute(ctx, "tar -czf "+file+" -C "+shellword.Quoted(dir)+" .", packTime)
 	remove := func() error {
 		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 		defer cancel()
@@ -52,6 +52,3 @@ type removing struct {
 
 // Close ends the transfer and removes the file.
 func (r *removing) Close() error { return errors.Join(r.ReadCloser.Close(), r.remove()) }
-
-// quote makes a word of a shell's command line.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

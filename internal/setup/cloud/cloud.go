@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // Account is the account on one server.
@@ -36,7 +37,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, name string, 
 		return Account{}, err
 	}
 	if server.Kind == servers.AgentServer {
-		return Account{}, fault.NewUsage("the server "+server.Name+" is an agent-server, which has no accounts", "use --agent-server "+fault.Word(server.URL))
+		return Account{}, fault.NewUsage("the server "+server.Name+" is an agent-server, which has no accounts", "use --agent-server "+shellword.Of(server.URL))
 	}
 	key, err := stored.Key(ctx, server)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // Own is a gateway in this process, for one chat. It listens on a port
@@ -43,7 +44,7 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 		if foreign := setup.ForeignFault(dirs, err); foreign != nil {
 			return nil, foreign
 		}
-		return nil, fault.New("the state directory cannot be used", "make it usable: chmod -R u+rwX,go-w "+fault.Word(dirs.State)+"; or choose another one with XDG_STATE_HOME", err)
+		return nil, fault.New("the state directory cannot be used", "make it usable: chmod -R u+rwX,go-w "+shellword.Of(dirs.State)+"; or choose another one with XDG_STATE_HOME", err)
 	}
 	free := func() error { return records.lock.Release() }
 	own := *s

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 const (
@@ -107,10 +108,10 @@ func grepCommand(args object.Object) string {
 	rg := "rg -n -i --sortr=modified"
 	grep := "grep -R -I -n -i"
 	if include := stringArg(args, "include"); strings.TrimSpace(include) != "" {
-		rg += " -g " + shellQuote(include)
-		grep += " --include=" + shellQuote(include)
+		rg += " -g " + shellword.Quoted(include)
+		grep += " --include=" + shellword.Quoted(include)
 	}
-	rest := " -e " + shellQuote(pattern) + " -- " + shellQuote(path)
+	rest := " -e " + shellword.Quoted(pattern) + " -- " + shellword.Quoted(path)
 	return "if command -v rg >/dev/null; then " + rg + rest + "; else " + grep + rest + "; fi"
 }
 
@@ -148,8 +149,4 @@ func stringArg(args object.Object, name string) string {
 		return ""
 	}
 	return s
-}
-
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/internal/shellword"
 )
 
 // renewWait is how long the shell may take to say what it has exported.
@@ -37,7 +38,7 @@ func (t *Terminal) renew(ctx context.Context) (carried string) {
 	}
 	t.end()
 	t.note = renewedNote
-	return exported + "\ncd -- '" + strings.ReplaceAll(dir, "'", `'\''`) + "'\n"
+	return exported + "\ncd -- " + shellword.Quoted(dir) + "\n"
 }
 
 // maxExported limits how much of the environment is carried over, in characters.

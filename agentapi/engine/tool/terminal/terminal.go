@@ -27,6 +27,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -338,7 +339,7 @@ const lastWordsLimit = 4000
 func exports(vars []secretenv.Variable) string {
 	var b strings.Builder
 	for _, v := range vars {
-		fmt.Fprintf(&b, "export %s='%s'\n", v.Name, strings.ReplaceAll(v.Value(), "'", `'\''`))
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellword.Quoted(v.Value()))
 	}
 	return b.String()
 }
