@@ -42,10 +42,13 @@ type Skill struct {
 
 // Trial is an MCP server that somebody is about to add.
 type Trial struct {
-	Name    string
-	Server  json.RawMessage
-	Call    *Call // nil: none
-	Timeout time.Duration
+	Name   string
+	Server json.RawMessage
+	// Strategy is how one signs in to the server, such as "oauth2"; "" for one that
+	// asks for nothing.
+	Strategy string
+	Call     *Call // nil: none
+	Timeout  time.Duration
 }
 
 // Call is a call of a tool that shows whether a server's credentials are right.

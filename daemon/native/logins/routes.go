@@ -1,7 +1,6 @@
 package logins
 
 import (
-	"encoding/json"
 	"math"
 	"net/http"
 	"net/url"
@@ -18,12 +17,7 @@ func (l *Logins) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var server struct {
-		Auth struct {
-			Strategy string `json:"strategy"`
-		} `json:"auth"`
-	}
-	if json.Unmarshal(trial.Server, &server) != nil || server.Auth.Strategy != "oauth2" {
+	if trial.Strategy != "oauth2" {
 		return wire.Refuse(http.StatusBadRequest, "MCP OAuth start requires auth.strategy='oauth2'")
 	}
 	j, err := l.begin(trial)

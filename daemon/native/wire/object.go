@@ -165,14 +165,24 @@ func (o *Object) Value(name, msg string) {
 func (o *Object) at(name any) []any { return append(slices.Clone(o.loc), name) }
 
 // String is a member that is a string, missing if it is not there.
-func (o *Object) String(name, missing string) string {
-	if s := o.Text(name, 0, -1); s != nil {
+func (o *Object) String(name, missing string) string { return o.Within(name, missing, 0, -1) }
+
+// Within is [Object.String], of so many characters at least and at most; -1 is any
+// number of them.
+func (o *Object) Within(name, missing string, low, high int) string {
+	if s := o.Text(name, low, high); s != nil {
 		return *s
 	}
-	if _, ok := o.members[name]; ok && !o.Has(name) {
-		o.Wrong(name, "string_type", "Input should be a valid string", nil)
-	}
+	o.NotNull(name, "string_type", "Input should be a valid string")
 	return missing
+}
+
+// NotNull notes a member that is null where its type has no null. The kind and the
+// words are those of the type.
+func (o *Object) NotNull(name, kind, msg string) {
+	if string(o.members[name]) == "null" {
+		o.Wrong(name, kind, msg, nil)
+	}
 }
 
 // Text is a member that is null or a string of so many characters at least and at
@@ -368,28 +378,6 @@ func (o *Object) Texts(name string) []string {
 		texts = append(texts, *s)
 	}
 	return texts
-}
-
-// Tagged is a member that is an object of one of several types, which its member by
-// names; nil if it is missing, null or none of them.
-func (o *Object) Tagged(name, by string, of ...string) (tag string, in *Object) {
-	if in = o.Object(name); in == nil {
-		return "", nil
-	}
-	raw := in.members[by]
-	if raw == nil {
-		o.Wrong(name, "union_tag_not_found", "Unable to extract tag using discriminator '"+by+"'", map[string]any{"discriminator": "'" + by + "'"})
-		return "", nil
-	}
-	if json.Unmarshal(raw, &tag) != nil || !slices.Contains(of, tag) {
-		tag = strings.Trim(string(raw), `"`)
-		known := "'" + strings.Join(of, "', '") + "'"
-		o.Wrong(name, "union_tag_invalid", "Input tag '"+tag+"' found using '"+by+"' does not match any of the expected tags: "+known,
-			map[string]any{"discriminator": "'" + by + "'", "tag": tag, "expected_tags": known})
-		return "", nil
-	}
-	in.loc = append(in.loc, tag)
-	return tag, in
 }
 
 // Item is an item of a list.
