@@ -341,6 +341,38 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
+// A key in the environment counts. It is shown encrypted only: the agent canvas begins a
+// conversation with that. One that would go to another host does not count.
+func TestAKeyOfTheEnvironmentIsSet(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, "sec", map[string]string{
+		"settings.json":   `{"active_profile":"a","agent_settings":{"llm":{"model":"openai/m"}}}`,
+		"profiles/a.json": `{"model":"openai/m"}`, "profiles/b.json": `{"model":"openai/m","base_url":"https://elsewhere.example/v1"}`, "profiles/c.json": `{"model":"groq/m"}`,
+	})
+	s.Resolver = secret.NewResolver(s.Keys, secret.Providers(), func(name string) (string, bool) {
+		return map[string]string{"OPENAI_API_KEY": "sk-of-the-environment-0123456789"}[name], name == "OPENAI_API_KEY"
+	})
+	list, err := s.LLMProfiles(t.Context())
+	if err != nil || len(list.Profiles) != 3 {
+		t.Fatal(list, err)
+	}
+	for _, p := range list.Profiles {
+		if want := p.Name == "a"; p.KeySet != want {
+			t.Errorf("%s in the list: %v, want %v", p.Name, p.KeySet, want)
+		}
+		for _, e := range []openhands.Exposure{openhands.Masked, openhands.Clear, openhands.Encrypted} {
+			one, err := s.LLMProfile(t.Context(), p.Name, e)
+			key := fmt.Sprintf("%s", one.Config["api_key"])
+			if want := p.Name == "a"; err != nil || one.KeySet != want || (key != "null") != (want && e == openhands.Encrypted) || strings.Contains(key, "sk-of") {
+				t.Errorf("%s alone, exposure %v: %v %s %v, want %v", p.Name, e, one.KeySet, key, err, want)
+			}
+		}
+	}
+	if got, err := s.Settings(t.Context(), openhands.Masked); err != nil || !got.KeySet {
+		t.Errorf("the settings: %v, %v", got.KeySet, err)
+	}
+}
+
 // The settings have a key where the active profile has one for their LLM.
 func TestAKeyOfTheActiveProfileIsThatOfTheSettings(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (s *Store) LLMProfiles(ctx context.Context) (openhands.LLMProfiles, error) 
 		}
 		out.Profiles = append(out.Profiles, openhands.LLMProfile{
 			Name: p.Name, Model: orNil(p.Model), BaseURL: orNil(p.BaseURL), Connection: orNil(p.Connection), Broken: p.Broken,
-			KeySet: p.Key == profile.KeyPlain || p.Key == profile.KeyEncrypted || s.keyKept(p.Subject(), names),
+			KeySet: p.Key == profile.KeyPlain || p.Key == profile.KeyEncrypted || s.keyFound(p.Subject(), names),
 		})
 	}
 	return out, nil
@@ -71,6 +71,12 @@ func (s *Store) keyKept(subject secret.Subject, names []string) bool {
 	return slices.ContainsFunc(s.Resolver.Entries(subject), func(o secret.Origin) bool { return slices.Contains(names, o.Name) })
 }
 
+// keyFound is keyKept, or that an environment variable has a key for the profile: a
+// conversation with it then runs.
+func (s *Store) keyFound(subject secret.Subject, names []string) bool {
+	return s.Resolver != nil && s.Resolver.Locate(subject, names).Kind != secret.FromNowhere
+}
+
 // LLMProfile is one profile as it is stored, with its secrets as e says; masked, there
 // is no API key at all. A key that ohgw keeps itself is shown as if it were in the file.
 func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposure) (openhands.LLMConfig, error) {
@@ -82,7 +88,7 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
-	set, err := s.findKey(ctx, name, llm, e != openhands.Masked)
+	set, err := s.findKey(ctx, name, llm, e)
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
@@ -105,21 +111,22 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 	return openhands.LLMConfig{Name: name, Config: config, KeySet: set}, err
 }
 
-// findKey reports whether a profile has a key, in its file or with ohgw, and puts the
-// latter into llm where it is to be shown.
-func (s *Store) findKey(ctx context.Context, name string, llm shape.Tree, put bool) (bool, error) {
-	subject := s.subject(name, llm)
-	if !s.keyKept(subject, s.keyNames(ctx)) {
-		return keySet(llm), nil
+// findKey reports whether a profile has a key: in its file, with ohgw, or in the
+// environment. One that ohgw keeps is put into llm where e shows it. One of the
+// environment is shown encrypted only, for a client that begins a conversation with it.
+func (s *Store) findKey(ctx context.Context, name string, llm shape.Tree, e openhands.Exposure) (bool, error) {
+	subject, names := s.subject(name, llm), s.keyNames(ctx)
+	inFile := keySet(llm)
+	kept := s.keyKept(subject, names)
+	found := inFile || s.keyFound(subject, names)
+	if e == openhands.Masked || !kept && (inFile || !found || e == openhands.Clear) {
+		return found, nil
 	}
-	if !put {
-		return true, nil
-	}
-	found, err := s.Resolver.Resolve(ctx, subject)
+	resolved, err := s.Resolver.Resolve(ctx, subject)
 	if err != nil {
 		return false, &openhands.Error{Kind: openhands.Busy, Msg: "The key of profile '" + name + "' cannot be read; unlock the keyring and retry.", Err: err}
 	}
-	llm["api_key"] = found.Key
+	llm["api_key"] = resolved.Key
 	return true, nil
 }
 

@@ -341,7 +341,7 @@ func (s *Store) diagnoseLLM(ctx context.Context, recipe shape.Tree, d *openhands
 		return nil
 	}
 	d.LLMResolved = true
-	d.LLMKeySet, _ = s.findKey(ctx, name, llm, false) // it reads no key
+	d.LLMKeySet, _ = s.findKey(ctx, name, llm, openhands.Masked) // it reads no key
 	return llm
 }
 

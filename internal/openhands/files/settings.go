@@ -76,7 +76,7 @@ func (s *Store) activeHasKey(ctx context.Context, st settings.Settings) bool {
 	if own.Model != now.Model || strings.TrimRight(own.BaseURL, "/") != strings.TrimRight(now.BaseURL, "/") || own.Endpoint != now.Endpoint {
 		return false
 	}
-	set, err := s.findKey(ctx, *st.Active, llm, false)
+	set, err := s.findKey(ctx, *st.Active, llm, openhands.Masked)
 	return set && err == nil
 }
 
