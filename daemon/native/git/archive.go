@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -177,17 +178,27 @@ func (r repository) identify(ctx context.Context, h http.Header) {
 	}
 }
 
-// withoutSecrets is the address of a repository without what may be secret in it.
+// userInAddress is who asks, in the address of a web server, and a name with a password
+// in any other. It is found wherever it stands, since git takes what is no URL.
+var userInAddress = pattern.Of(`(?i)(https?://)[^/@\s]+@|([a-z][a-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@`)
+
+// withoutSecrets is the address of a repository without what may be secret in it, as an
+// agent-server sends it.
 func withoutSecrets(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" {
-		return address // a path, or the form of scp, which has no password
+	address = userInAddress().ReplaceAllString(address, "$1$2****@")
+	path, query, found := strings.Cut(address, "?")
+	if !found {
+		return address
 	}
-	if u.User != nil {
-		u.User = url.User("****")
+	query, _, _ = strings.Cut(query, "#")
+	members := strings.Split(query, "&")
+	for i, member := range members {
+		name, _, _ := strings.Cut(member, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || wire.IsSecret(plain) {
+			members[i] = name + "=%3Credacted%3E"
+		}
 	}
-	u.RawQuery, u.Fragment = "", ""
-	return u.String()
+	return path + "?" + strings.Join(members, "&")
 }
 
 // download is an answer that begins with its first byte. Before it, an error can still

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,6 +94,29 @@ func TestArchiveOfADirectory(t *testing.T) {
 	want := []string{"", ".git/", ".git/HEAD", "a.txt", "empty/", "keep/", "keep/build", "node_modules/", "node_modules/x/", "node_modules/x/y.js", "sub/", "sub/z.pyc"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The address of the origin is sent as an agent-server sends it: without what is secret.
+func TestTheOriginOfAnArchiveHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	for origin, want := range map[string]string{
+		"https://user:ghp_word@github.com/a/r.git":                 "https://****@github.com/a/r.git",
+		"HTTPS://user:ghp_word@github.com/a/r.git":                 "HTTPS://****@github.com/a/r.git",
+		"https://ghp_word@github.com/a/r.git\nmore":                "https://****@github.com/a/r.git\nmore",
+		"https://github.com/a/r.git?access_token=ghp_word&depth=1": "https://github.com/a/r.git?access_token=%3Credacted%3E&depth=1",
+		"ssh://user:ghp_word@github.com/a/r.git":                   "ssh://****@github.com/a/r.git",
+		"ssh://git@github.com/a/r.git":                             "ssh://git@github.com/a/r.git",
+		"git@github.com:a/r.git":                                   "git@github.com:a/r.git",
+		"https://github.com/a/b%2Fr.git":                           "https://github.com/a/b%2Fr.git",
+	} {
+		w := newWorld(t)
+		w.run("init", "-q", "-b", "main")
+		w.run("config", "remote.origin.url", origin)
+		got := w.archive("&format=tar.gz").Header().Get("X-Archive-Repo-Remote")
+		if plain, err := url.PathUnescape(got); err != nil || plain != want {
+			t.Errorf("%q: %q (%v), want %q", origin, got, err, want)
+		}
 	}
 }
 

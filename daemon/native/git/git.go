@@ -85,12 +85,24 @@ type repository struct {
 func (s *server) open(ctx context.Context, dir string) (repository, error) {
 	repo := repository{s.boxes, dir}
 	if _, err := repo.run(ctx, "rev-parse", "--git-dir"); err != nil {
-		if failed(err) {
+		if failed(err) || s.isNoDirectory(ctx, dir) {
 			err = errNoRepository
 		}
 		return repo, err
 	}
 	return repo, nil
+}
+
+// isNoDirectory reports whether there is no directory at a path that clients may reach:
+// git cannot start there, such as in a workspace that was removed.
+func (s *server) isNoDirectory(ctx context.Context, path string) bool {
+	files, at, release, err := s.boxes.Files(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer release()
+	_, err = directory(files, at)
+	return err != nil
 }
 
 // commandError is a failure of git in the words of an agent-server.

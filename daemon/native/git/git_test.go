@@ -187,8 +187,10 @@ func TestWhatIsInNoRepository(t *testing.T) {
 	for route, want := range map[string]string{
 		"changes": `[]`, "commits": `{"commits":[],"has_more":false}`, "commits/abcd/changes": `[]`,
 	} {
-		if got := w.get(route, "", ""); got != want {
-			t.Errorf("%s: %s", route, got)
+		for _, name := range []string{"", "file", "gone"} { // a file, and a workspace that was removed
+			if got := w.get(route, name, ""); got != want {
+				t.Errorf("%s of %q: %s", route, name, got)
+			}
 		}
 	}
 	if got := w.get("diff", "file", ""); got != `{"modified":null,"original":null}` {

@@ -443,7 +443,7 @@ func Shown(raw json.RawMessage, loc ...any) any {
 		return nil
 	}
 	for _, part := range loc {
-		if name, ok := part.(string); ok && isSecret(name) {
+		if name, ok := part.(string); ok && IsSecret(name) {
 			return hidden(v)
 		}
 	}
@@ -456,7 +456,7 @@ func masked(v any) any {
 	case map[string]any:
 		for name, value := range v {
 			switch lower := strings.ToLower(name); {
-			case lower == "environment" || lower == "env" || lower == "headers" || isSecret(name):
+			case lower == "environment" || lower == "env" || lower == "headers" || IsSecret(name):
 				v[name] = redacted
 			default:
 				v[name] = masked(value)
@@ -487,8 +487,8 @@ func hidden(v any) any {
 	return v
 }
 
-// isSecret reports whether what has a name may be a secret, by the rule of OpenHands.
-func isSecret(name string) bool {
+// IsSecret reports whether what has a name may be a secret, by the rule of OpenHands.
+func IsSecret(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, part := range []string{"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN"} {
 		if strings.Contains(upper, part) {
