@@ -37,7 +37,6 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	suffix := stored.object("agent_context").text("system_message_suffix")
 	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
-	b.addRouted(models, s.ID, stored)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err

@@ -179,6 +179,7 @@ func callable(model agent) bool {
 // modelsOf are the models of a conversation that is opened, and the one that answers.
 // own says that it is its own, of no profile.
 func (b *Backend) modelsOf(s store.State, stored agent, req agentapi.OpenRequest) (all *ownModels, choice conversation.Choice, own bool) {
+	defer func() { b.addRouted(all, s.ID, stored) }() // besides those that are found here
 	choice = conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
 	if choice.Profile != "" {
 		if choice.Usage == "" {
