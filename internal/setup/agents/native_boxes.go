@@ -134,7 +134,7 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 		return "", &outsideError{"the sandbox keeps clients out of your home directory; name a directory of one project in it"}
 	}
 	if err != nil {
-		return base, nil //nolint:nilerr // it cannot be a workspace, so another one is it
+		return base, nil // it cannot be a workspace, so another one is it
 	}
 	return dir, nil
 }
