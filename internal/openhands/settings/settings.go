@@ -92,7 +92,7 @@ func Read(doc *jsonedit.Doc, r shape.Reader) (Settings, error) {
 // present is the text of settings in its newest form that is known.
 func present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 	if document.NewerSettings(doc.Root()) != nil {
-		return doc, nil // a newer form is presented as it is
+		return doc, nil //nolint:nilerr // a newer form is presented as it is
 	}
 	now, err := schema.Settings(doc, schema.Latest)
 	return now.Doc, err
