@@ -115,7 +115,7 @@ func (c *collector) collect(root ast.Node) {
 func (c *collector) call(n *ast.CallExpr) {
 	on, name := named(n.Fun)
 	switch {
-	case name == "newProblem" && len(n.Args) == 3:
+	case name == "NewProblem" && len(n.Args) == 3:
 		_, code := named(n.Args[0])
 		c.add("problem", code, sentence(n.Args[1]), "", n.Args[1])
 	case on == "errors" && name == "New" || on == "fmt" && name == "Errorf":

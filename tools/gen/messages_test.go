@@ -23,7 +23,7 @@ type wire struct {
 func f(flags *pflag.FlagSet) error {
 	_ = fault.New("cannot read "+name, fmt.Sprintf("run %s again", command), errors.New("short"))
 	_ = &fault.Error{Msg: "already there", Code: fault.Conflict, Hint: hint}
-	_ = newProblem(codeBusy, "Try again later.", nil)
+	_ = gate.NewProblem(codeBusy, "Try again later.", nil)
 	_ = Field{Name: "two words", Help: "listen on this address"}
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().StringVar(&name, "name", "", "the name of "+x)

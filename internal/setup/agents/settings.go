@@ -45,7 +45,7 @@ func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 }
 
 // read is [engine.Config.Settings]. Settings that cannot be used count as OpenHands'
-// defaults, as in OpenHands and in its API here.
+// defaults, as in OpenHands and in its API here, but each action waits for a confirmation.
 func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	found, err := e.store.ConversationSettings()
 	e.warn(found, err)
@@ -54,6 +54,8 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 		s.Agent = json.RawMessage(text)
 	}
 	switch {
+	case err != nil: // whether the user wants to be asked is not known
+		s.Confirm = agentapi.ConfirmAlways
 	case found.Confirmation && found.Analyzer:
 		s.Confirm = agentapi.ConfirmRisky
 	case found.Confirmation:
@@ -65,7 +67,7 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 func (e *engineSettings) warn(s profile.ConversationSettings, err error) {
 	var notes []string
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("%v; new conversations have OpenHands' defaults, so that no action waits for confirmation unless --confirm is set; "+
+		notes = append(notes, fmt.Sprintf("%v; new conversations have OpenHands' defaults, and each action waits for a confirmation unless --confirm is set; "+
 			"repair the file, or move it away: ohgw profiles check shows the problem", err))
 	}
 	if s.Legacy {
