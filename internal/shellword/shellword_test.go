@@ -11,6 +11,8 @@ func TestAWordIsQuotedWhereAShellNeedsIt(t *testing.T) {
 	for text, want := range map[string]string{
 		"/home/me/.local/state/ohgw":    "/home/me/.local/state/ohgw",
 		"/home/zoë/x":                   "/home/zoë/x",
+		"9.41\u202fAM":                  "'9.41\u202fAM'",
+		"a\u200bb":                      "'a\u200bb'",
 		"/Users/me/Application Support": "'/Users/me/Application Support'",
 		"it's":                          `'it'\''s'`, "a$b": "'a$b'", "": "''", "~x": "'~x'",
 		"`id`": "'`id`'", "[::1]:443": "'[::1]:443'", "*.x": "'*.x'", "a\nb": "'a\nb'", `a"b\`: `'a"b\'`,
