@@ -243,6 +243,36 @@ func TestAnOldListIsUsedWhereTheBackendIsSlow(t *testing.T) {
 	})
 }
 
+// A model that an old list does not have may be new: a backend that does not answer in time
+// is unavailable, and that the model does not exist is not known.
+func TestAModelIsUnknownOnlyWhereTheBackendAnswers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		delay  time.Duration
+		status int
+		code   string
+	}{
+		"a slow backend":       {2 * time.Second, http.StatusNotFound, "model_not_found"},
+		"a backend that hangs": {time.Minute, http.StatusServiceUnavailable, "agent_server_unavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := serve(t, daemontest.New("default"))
+				g.do(http.MethodGet, "/v1/models", "")
+				time.Sleep(time.Hour)
+				release := sync.OnceFunc(g.backend.HoldProfiles())
+				defer release()
+				defer time.AfterFunc(tt.delay, release).Stop()
+				res := g.chat(strings.Replace(ask("go"), "openhands_default", "openhands_new", 1))
+				if res.status != tt.status || !strings.Contains(res.body, tt.code) {
+					t.Errorf("status %d, body %s", res.status, res.body)
+				}
+			})
+		})
+	}
+}
+
 func TestABackendThatHangsIsUnavailableToAChat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

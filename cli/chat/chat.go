@@ -270,6 +270,8 @@ type session struct {
 
 	images []attachment
 	client *gateway.Client
+	// unresolved says that model is as the user typed it, because the gateway had no list.
+	unresolved bool
 	asker  *running.Daemon // nil for a gateway of our own
 	own    *serving.Own
 	demo   bool   // asked for on the command line: a daemon that runs has none

@@ -23,7 +23,7 @@ func (c *session) findModel(ctx context.Context) error {
 		return nil
 	}
 	models, err := c.client.Models(ctx)
-	if err != nil {
+	if c.unresolved = err != nil; c.unresolved {
 		return nil //nolint:nilerr // The question itself fails for the same reason, with more to say.
 	}
 	ids, names, full := shortNames(models)
@@ -47,6 +47,19 @@ func (c *session) findModel(ctx context.Context) error {
 		return nil
 	}
 	return &fault.Error{Msg: fmt.Sprintf("there is no model %q", c.model), Hint: "did you mean " + near + "? ohgw models lists the models", Code: fault.Configuration}
+}
+
+// foundLate looks for the model again where the gateway had no list of models when it was
+// looked for first: a slow backend may be there by the time of the question. It reports
+// whether the question has another model now.
+func (c *session) foundLate(ctx context.Context) (bool, error) {
+	if !c.unresolved {
+		return false, nil
+	}
+	before := c.model
+	err := c.findModel(ctx)
+	c.unresolved = false // once is enough
+	return err == nil && c.model != before, err
 }
 
 // shortNames are the ids of models, and the names that stand for them, each with its

@@ -126,17 +126,13 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 			t.Conversation = e.Conversation
 		}
 		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
-		if c.model == "" && e.Code == "model_not_found" {
-			if damaged := c.damagedProfile(ctx, isActive); damaged != nil {
-				return t, damaged
-			}
-			if c.model = c.onlyModel(ctx); c.model != "" {
-				if !c.JSON {
-					c.Note("No profile is active; asking the only one, %s.", setup.Clean(c.model))
-				}
+		if e.Code == "model_not_found" {
+			switch again, explained := c.anotherModel(ctx, e); {
+			case again:
 				return c.turn(ctx, out)
+			case explained != nil:
+				return t, explained
 			}
-			return t, c.explainNoModel(ctx, e)
 		}
 		return t, c.faultOf(err)
 	}
@@ -144,6 +140,24 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		t.Status = "cancelled"
 	}
 	return t, err
+}
+
+// anotherModel chooses another model after the gateway refused that of the question. The
+// error, if there is one, says more than that of the gateway.
+func (c *session) anotherModel(ctx context.Context, e *gateway.Error) (chosen bool, err error) {
+	if c.model != "" {
+		return c.foundLate(ctx)
+	}
+	if damaged := c.damagedProfile(ctx, isActive); damaged != nil {
+		return false, damaged
+	}
+	if c.model = c.onlyModel(ctx); c.model == "" {
+		return false, c.explainNoModel(ctx, e)
+	}
+	if !c.JSON {
+		c.Note("No profile is active; asking the only one, %s.", setup.Clean(c.model))
+	}
+	return true, nil
 }
 
 // access is what the agent may do with the directory; "" where nobody chose one.

@@ -156,11 +156,25 @@ func (c *catalogue) quick(ctx context.Context) (list []agentapi.Profile, old boo
 	return list, false, err
 }
 
-// newest is the list that the backend has now; the one known if it does not
-// say in time.
+// newest is the list that the backend has now. A backend that does not answer in time is
+// an error: that a model is missing in an old list says nothing about the backend.
 func (c *catalogue) newest(ctx context.Context) ([]agentapi.Profile, error) {
-	list, _, err := c.renewed(ctx, listWait)
-	return list, err
+	return c.asked(ctx, refreshTimeout)
+}
+
+// asked asks the backend and waits for its answer; none within wait is an error.
+func (c *catalogue) asked(ctx context.Context, wait time.Duration) ([]agentapi.Profile, error) {
+	done := c.refresh(ctx)
+	if err := await(ctx, done, wait); err != nil {
+		return nil, err
+	}
+	select {
+	case <-done:
+		list, _, err := c.known()
+		return list, err
+	default:
+		return nil, silent()
+	}
 }
 
 // complete is the list for a person: a new one if it can be had soon, else an
@@ -187,17 +201,8 @@ func (c *catalogue) ready(ctx context.Context) error {
 	if _, _, young := c.state(); young {
 		return nil
 	}
-	done := c.refresh(ctx)
-	if err := await(ctx, done, gate.BackendTimeout); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		_, _, err := c.known()
-		return err
-	default:
-		return silent()
-	}
+	_, err := c.asked(ctx, gate.BackendTimeout)
+	return err
 }
 
 // renewed asks the backend and waits for the answer; after wait it takes what
