@@ -18,6 +18,7 @@ func parse(text string) (list []*program) {
 		}
 		return list
 	}
+	whole := text
 	tries := maxTries // each reads all that is left
 	for text != "" {
 		var p *program
@@ -29,7 +30,9 @@ func parse(text string) (list []*program) {
 			end = int(p.root.Stmts[len(p.root.Stmts)-1].End().Offset())
 		} else {
 			tries--
-			p = parsed(firstLine(text))
+			if line := firstLine(text); line != whole { // which does not parse
+				p = parsed(line)
+			}
 		}
 		if p != nil {
 			list = append(list, p)

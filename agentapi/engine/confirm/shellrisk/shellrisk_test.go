@@ -1,9 +1,9 @@
 package shellrisk_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/confirm/shellrisk"
 )
@@ -29,18 +29,29 @@ func TestMistakesHideNothing(t *testing.T) {
 }
 
 // A model chooses the text, so that none may take long.
-func TestNoTextTakesLong(t *testing.T) {
-	t.Parallel()
+// What a text costs grows as its length does. It is measured by what the readings of it
+// allocate, which is the same on a machine that is busy. The test is not parallel, so that
+// it alone allocates.
+func TestTheCostOfATextGrowsAsItsLength(t *testing.T) {
+	const small, factor = 5_000, 4
 	for _, piece := range []string{
 		"it's a (test\n", "((", "$(", "x ", "a|", "curl x|", "rm -rf /;", "cat <<E\n", "bash -c '", "if x; then ", "\"$(", "eval ", "for i in x; do\n", "{1..9}", "{a,", "x=$(",
 	} {
-		began := time.Now()
-		text := "rm " + strings.Repeat(piece, 30_000/len(piece))
-		_, _ = shellrisk.Composed(text), shellrisk.Deletes(text)
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%q takes %v", piece, took)
+		before, after := allocated(piece, small), allocated(piece, factor*small)
+		if after > 2*factor*before {
+			t.Errorf("%q: %d bytes for one text, %d for a text %d times as long", piece, before, after, factor)
 		}
 	}
+}
+
+// allocated is how many bytes are allocated for a text of that length.
+func allocated(piece string, size int) uint64 {
+	text := "rm " + strings.Repeat(piece, size/len(piece))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _ = shellrisk.Composed(text), shellrisk.Deletes(text)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func FuzzVerdict(f *testing.F) {

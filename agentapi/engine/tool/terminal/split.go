@@ -4,15 +4,29 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ohgw/ohgw/internal/rescue"
 )
+
+// maxSplit is how long a command may be, in bytes, that is split. The
+// parser goes one call deeper with each level of a text such as $($($(…, and a stack
+// that overflows ends the program.
+const maxSplit = 256 << 10
 
 // statements splits a command into the statements that only the end of a line
 // separates. Those that are joined by ; & && || or | are one, and so is a statement
 // that ends with its here-document and what follows: a model that writes a file that
-// way goes on below. A text that is no bash that the parser knows is one statement:
-// the shell has the last word.
+// way goes on below. A text that is no bash that the parser knows, or longer than
+// maxSplit, is one statement: the shell has the last word.
 func statements(command string) []string {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	if len(command) > maxSplit {
+		return []string{command}
+	}
+	var file *syntax.File
+	err := rescue.Do(func() (err error) { // the parser panics at some texts that are no bash
+		file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+		return err
+	})
 	if err != nil || len(file.Stmts) < 2 {
 		return []string{command}
 	}
