@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/daemon/native/boxpool"
 	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -31,7 +32,7 @@ type Backend struct {
 	Native daemon.Native // OpenHands' own API, if it is to be served
 
 	adopted   *adoption        // of an agent-server; nil for others
-	api       *apiBoxes        // of OpenHands' own API; nil for agents in another process
+	api       *boxpool.Pool    // of OpenHands' own API; nil for agents in another process
 	boxes     *manager.Manager // of agents in this process; nil for others
 	homes     *homes           // of their sandboxes; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none

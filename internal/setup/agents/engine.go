@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/daemon/native/boxpool"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -76,7 +77,10 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
-	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
+	own := boxpool.New(boxpool.Config{
+		Manager: boxes, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
+		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
+	})
 	api, err := nativeAPI(s, nativeParts{
 		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
 		kept: kept, trial: tryLLM(base), address: ownAddress(s, dirs.Runtime),

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/native"
+	"github.com/ohgw/ohgw/daemon/native/boxpool"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/githost"
 	"github.com/ohgw/ohgw/daemon/native/live"
@@ -34,7 +35,7 @@ type nativeParts struct {
 	env    *setup.Env
 	engine control.Engine
 	boxes  *manager.Manager
-	api    *apiBoxes
+	api    *boxpool.Pool
 	user   skill.User   // where the user's own skills are
 	kept   *files.Store // OpenHands' own files
 	// address is where ohgw serves this API; "" before it does.
@@ -56,7 +57,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
+	commands, cookies := p.api.Commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
 	routes = append(routes, conversations.Routes(conversations.Config{
@@ -70,7 +71,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
-	routes = append(routes, p.api.routes(p.engine, p.log)...)
+	routes = append(routes, p.api.Routes(p.engine, p.log)...)
 	routes = append(routes, githost.Routes(githost.Config{Secret: secretOr(p.kept), HTTP: p.env.HTTP})...)
 	routes = append(routes, cookies.Routes()...)
 	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)

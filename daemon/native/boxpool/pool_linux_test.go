@@ -1,4 +1,4 @@
-package agents
+package boxpool
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 // apiWorld is a home directory with a repository and files of ohgw's, and real boxes.
-func apiWorld(t *testing.T, only string) (*apiBoxes, string) {
+func apiWorld(t *testing.T, only string) (*Pool, string) {
 	t.Helper()
 	var prober probe.Prober
 	found := prober.Ask(t.Context())
@@ -46,7 +46,7 @@ func apiWorld(t *testing.T, only string) (*apiBoxes, string) {
 	if only != "" {
 		only = filepath.Join(home, only)
 	}
-	b := newAPIBoxes(m, filepath.Join(state, "native"), only, home, []string{"PATH=/usr/bin:/bin", "API_KEY=hidden"})
+	b := New(Config{Manager: m, Dir: filepath.Join(state, "native"), Only: only, Home: home, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=hidden"}})
 	t.Cleanup(func() {
 		if err := errors.Join(b.Close(), m.Close()); err != nil {
 			t.Error(err)
@@ -56,7 +56,7 @@ func apiWorld(t *testing.T, only string) (*apiBoxes, string) {
 }
 
 // run is what a command prints.
-func run(t *testing.T, b *apiBoxes, command, dir string) string {
+func run(t *testing.T, b *Pool, command, dir string) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {

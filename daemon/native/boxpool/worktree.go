@@ -1,4 +1,4 @@
-package agents
+package boxpool
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // worktrees is the directory of the worktrees that conversations have asked for.
-func (b *apiBoxes) worktrees() string { return filepath.Join(b.dir, "worktrees") }
+func (pool *Pool) worktrees() string { return filepath.Join(pool.Dir, "worktrees") }
 
 // Worktree makes a git worktree for a conversation in a directory of a repository, with a
 // branch of its own. In a directory of none it returns that.
@@ -25,13 +25,13 @@ func (b *apiBoxes) worktrees() string { return filepath.Join(b.dir, "worktrees")
 // Git runs in boxes only, so none of the repository's own programs can get out: the files
 // that make a directory a worktree are written here, and the box of that directory checks
 // the files out.
-func (b *apiBoxes) Worktree(ctx context.Context, conversation, dir string) (conversations.Worktree, error) {
+func (pool *Pool) Worktree(ctx context.Context, conversation, dir string) (conversations.Worktree, error) {
 	none := conversations.Worktree{Dir: dir}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return none, fmt.Errorf("find the workspace: %w", err)
 	}
-	root, err := b.git(ctx, real, "rev-parse", "--show-toplevel")
+	root, err := pool.git(ctx, real, "rev-parse", "--show-toplevel")
 	if err != nil || root == "" {
 		return none, exceptExit(err)
 	}
@@ -42,14 +42,14 @@ func (b *apiBoxes) Worktree(ctx context.Context, conversation, dir string) (conv
 	if !ok {
 		return none, refusedWorktree("git says that it is in another directory: " + root)
 	}
-	start := b.startPoint(ctx, root)
-	made := conversations.Worktree{Root: filepath.Join(b.worktrees(), conversation, filepath.Base(root)), Branch: "openhands/" + conversation}
+	start := pool.startPoint(ctx, root)
+	made := conversations.Worktree{Root: filepath.Join(pool.worktrees(), conversation, filepath.Base(root)), Branch: "openhands/" + conversation}
 	made.Dir = filepath.Join(made.Root, inside)
 	if err := link(root, made.Root, conversation, made.Branch); err != nil {
 		return none, err
 	}
 	if start != "" {
-		if _, err := b.git(ctx, made.Root, "reset", "--hard", "--quiet", start); err != nil {
+		if _, err := pool.git(ctx, made.Root, "reset", "--hard", "--quiet", start); err != nil {
 			return none, errors.Join(fmt.Errorf("check out %s: %w", start, err), unlink(root, made.Root, conversation))
 		}
 	}
@@ -69,20 +69,20 @@ func refusedWorktree(why string) error {
 }
 
 // git is what git prints, without white space around it.
-func (b *apiBoxes) git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := b.Git(ctx, dir, args...)
+func (pool *Pool) git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := pool.Git(ctx, dir, args...)
 	return strings.TrimSpace(string(out)), err
 }
 
 // startPoint is the commit that a worktree begins with: the default branch of origin as
 // it was fetched last, else main or master, else HEAD; "" if there is no commit yet.
-func (b *apiBoxes) startPoint(ctx context.Context, root string) string {
+func (pool *Pool) startPoint(ctx context.Context, root string) string {
 	names := []string{"refs/heads/main", "refs/heads/master", "HEAD"}
-	if origin, err := b.git(ctx, root, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil && strings.HasPrefix(origin, "refs/remotes/origin/") {
+	if origin, err := pool.git(ctx, root, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil && strings.HasPrefix(origin, "refs/remotes/origin/") {
 		names = append([]string{origin}, names...)
 	}
 	for _, name := range names {
-		if commit, err := b.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err == nil && commit != "" {
+		if commit, err := pool.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err == nil && commit != "" {
 			return commit
 		}
 	}
@@ -135,17 +135,17 @@ func unlink(root, at, name string) error {
 }
 
 // realWorktrees is the directory of the worktrees without links.
-func (b *apiBoxes) realWorktrees() string {
-	if real, err := filepath.EvalSymlinks(b.worktrees()); err == nil {
+func (pool *Pool) realWorktrees() string {
+	if real, err := filepath.EvalSymlinks(pool.worktrees()); err == nil {
 		return real
 	}
-	return b.worktrees()
+	return pool.worktrees()
 }
 
 // worktreeAt is the worktree that a directory is in: each has a directory in that of its
 // conversation.
-func (b *apiBoxes) worktreeAt(dir string) string {
-	all := b.realWorktrees()
+func (pool *Pool) worktreeAt(dir string) string {
+	all := pool.realWorktrees()
 	rel, ok := subpath.Rel(all, dir)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	if !ok || len(parts) < 2 {

@@ -1,0 +1,74 @@
+package boxpool
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/subpath"
+	"github.com/ohgw/ohgw/internal/workdir"
+)
+
+// outsideError says why no box shows a path.
+type outsideError struct{ why string }
+
+func (e *outsideError) Error() string { return e.why }
+
+// Unwrap says what kind of error it is.
+func (e *outsideError) Unwrap() error { return sandbox.ErrOutside }
+
+// workspaceOf is the workspace of a directory, which has no links; nor has the result.
+func (pool *Pool) workspaceOf(dir, base string) (string, error) {
+	base, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case subpath.Within(pool.realWorktrees(), dir):
+		return pool.worktreeAt(dir), nil
+	case pool.Only != "" && !subpath.Within(base, dir):
+		return "", &outsideError{dir + " is outside of " + pool.Only + ", where all conversations of this ohgw work (ohgw serve --workspace)"}
+	case pool.Only != "" || subpath.Within(base, dir):
+		return base, nil
+	}
+	for up := range subpath.Up(dir) {
+		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil && pool.Manager.Check(up) == nil {
+			return up, nil
+		}
+	}
+	err = pool.Manager.Check(dir)
+	if home, ok := errors.AsType[*boxes.HomeError](err); ok && subpath.Within(home.Home, dir) {
+		return "", &outsideError{"the sandbox keeps clients out of your home directory; name a directory of one project in it"}
+	}
+	if err != nil {
+		return base, nil // it cannot be a workspace, so another one is it
+	}
+	return dir, nil
+}
+
+// locate is the innermost directory of a path that exists, and the path; neither has a
+// link, but what is at the path may be one to a file.
+func locate(path string) (dir, at string, err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if info, err := os.Stat(real); err != nil || info.IsDir() {
+			return real, real, err
+		}
+	}
+	up, rest := filepath.Dir(path), filepath.Base(path)
+	for {
+		real, err := filepath.EvalSymlinks(up)
+		if err == nil {
+			dir = real
+			if info, err := os.Stat(real); err == nil && !info.IsDir() {
+				dir = filepath.Dir(real)
+			}
+			return dir, filepath.Join(real, rest), nil
+		}
+		if up == filepath.Dir(up) || !workdir.Missing(err) {
+			return "", "", err
+		}
+		up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest)
+	}
+}
