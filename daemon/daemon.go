@@ -84,6 +84,7 @@ type Daemon struct {
 	completions   *completions.API
 	responses     *responses.API
 	conversations *conversations.API
+	pages         gate.Pages // of Config.Native
 	handler       http.Handler
 	close         func() error
 }
@@ -95,7 +96,7 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, errors.New("the daemon needs a token store, unless it runs without keys")
 	}
 	cfg.ResponsesTTL = cmp.Or(cfg.ResponsesTTL, defaultResponsesTTL)
-	d := &Daemon{cfg: cfg}
+	d := &Daemon{cfg: cfg, pages: pagesOf(cfg.Native)}
 	d.core = gate.NewCore(cfg.Config, metrics.New(metrics.Config{
 		Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(),
 		Runs: func() (running, queued int) { s := d.Runs(); return s.Running, s.Queued },

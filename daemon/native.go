@@ -53,12 +53,11 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 	if d.cfg.Native == nil {
 		return next
 	}
-	pages := pagesOf(d.cfg.Native)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*gate.Exchange)
 		p := r.URL.Path
 		switch {
-		case slices.Contains(nativeProbes(), p), pages.Open != nil && pages.Open(p):
+		case slices.Contains(nativeProbes(), p), d.pages.Open != nil && d.pages.Open(p):
 			x.Seen.Route = routeNative
 			d.cfg.Native.ServeHTTP(x, r)
 		case strings.HasPrefix(p, "/api/"), strings.HasPrefix(p, "/sockets/"):
@@ -91,8 +90,8 @@ func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
 		d.socket(x, r, false)
 		return
 	}
-	if pages := pagesOf(d.cfg.Native); pages.CookieKey != nil && len(keys) == 0 && !isSocket {
-		if key := pages.CookieKey(r); key != "" {
+	if d.pages.CookieKey != nil && len(keys) == 0 && !isSocket {
+		if key := d.pages.CookieKey(r); key != "" {
 			keys = []string{key}
 		}
 	}

@@ -20,7 +20,7 @@ func (d *Daemon) routes() http.Handler {
 			}
 		}
 	}
-	return d.core.Outermost(gate.Guard(d.core.Config, pagesOf(d.cfg.Native), d.withNative(gate.Normalize(mux))))
+	return d.core.Outermost(gate.Guard(d.core.Config, d.pages, d.withNative(gate.Normalize(mux))))
 }
 
 // route is a path and who answers it.

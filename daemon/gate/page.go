@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
-// defaultItems and maxItems are OpenAI's limits of a page of items.
+// defaultItems and MaxItems are OpenAI's limits of a page of items.
 const (
 	defaultItems = 20
 	MaxItems     = 100

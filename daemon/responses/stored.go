@@ -47,6 +47,17 @@ func (api *API) findResponse(x *gate.Exchange, r *http.Request) (*Record, error)
 	return rec, nil
 }
 
+// liveResponse returns a stored response of the client, and the one that is still being made;
+// nil: it has ended.
+func (api *API) liveResponse(x *gate.Exchange, r *http.Request) (*Record, *Live, error) {
+	rec, err := api.findResponse(x, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	live, err := api.live(rec)
+	return rec, live, err
+}
+
 // live is the response of a record while it is being made; nil: it has ended, and
 // rec says how. A response that an earlier process has begun is followed, or has
 // failed with that process.
@@ -111,11 +122,7 @@ func (api *API) lost(rec *Record) error {
 // StoredResponse answers GET and DELETE /v1/responses/{id}.
 func (api *API) StoredResponse() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
-		rec, err := api.findResponse(x, r)
-		if err != nil {
-			return err
-		}
-		live, err := api.live(rec)
+		rec, live, err := api.liveResponse(x, r)
 		if err != nil {
 			return err
 		}
@@ -196,11 +203,7 @@ func (api *API) resume(x *gate.Exchange, r *http.Request, rec *Record, live *Liv
 // CancelResponse answers POST /v1/responses/{id}/cancel.
 func (api *API) CancelResponse() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
-		rec, err := api.findResponse(x, r)
-		if err != nil {
-			return err
-		}
-		live, err := api.live(rec)
+		rec, live, err := api.liveResponse(x, r)
 		if err != nil {
 			return err
 		}
