@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -23,17 +22,17 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	// The goroutine of the conversation always listens, so this does not wait long.
 	inside := context.WithoutCancel(ctx)
 	d := &delivery{ctx: inside, id: c.cfg.NewID(), content: content, sender: sender, run: run, always: true, taken: make(chan error, 1)}
-	var failed error
-	err := c.do(inside, func() {
+	err := c.try(inside, func() error {
 		c.leaveGoal()
 		if c.job != nil {
-			failed = c.keep(d)
+			if err := c.keep(d); err != nil {
+				return err
+			}
 		}
-		if failed == nil {
-			c.inbox = append(c.inbox, d)
-		}
+		c.inbox = append(c.inbox, d)
+		return nil
 	})
-	if err = errors.Join(err, failed); err != nil || d.kept {
+	if err != nil || d.kept {
 		return err
 	}
 	select {

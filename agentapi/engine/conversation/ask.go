@@ -49,7 +49,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	if err != nil {
 		return "", c.askError(ctx, err)
 	}
-	if err := c.ask(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
+	if err := c.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
 		c.cfg.Log.Warn("count a question", "conversation", c.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))
@@ -96,11 +96,11 @@ func (c *Conversation) history() []event.LLMMessage {
 // model: at once during a run, else when they have been made.
 func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 	done := make(chan error, 1)
-	err := c.do(ctx, func() {
+	err := c.try(ctx, func() error {
 		if c.tools != nil && c.model != nil {
 			f()
 			done <- nil
-			return
+			return nil
 		}
 		c.errands = append(c.errands, func() {
 			err := c.ready(ctx)
@@ -109,6 +109,7 @@ func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 			}
 			done <- err
 		})
+		return nil
 	})
 	if err != nil {
 		return err

@@ -15,21 +15,23 @@ func (c *Conversation) Progress(line string) {
 	if err != nil {
 		return // a text always can be encoded
 	}
-	_ = c.do(context.Background(), func() { // it does not matter to a conversation that has ended
+	_ = c.try(context.Background(), func() error { // it does not matter to a conversation that has ended
 		c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
+		return nil
 	})
 }
 
 // Spent replaces what the statistics have under a key by the sum of others: those of
 // a conversation that belongs to this one.
 func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) error {
-	return c.do(ctx, func() {
+	return c.try(ctx, func() error {
 		c.stats.replace(key, s)
+		return nil
 	})
 }
 
 // Stored is the state as it is stored.
 func (c *Conversation) Stored(ctx context.Context) (s store.State, err error) {
-	err = c.do(ctx, func() { s = c.dir.State.Clone() })
+	err = c.try(ctx, func() error { s = c.dir.State.Clone(); return nil })
 	return s, err
 }

@@ -17,7 +17,7 @@ import (
 // wait for confirmation are accepted. Where the agent has finished it does nothing
 // but tell the state.
 func (c *Conversation) Run(ctx context.Context) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		switch {
 		case c.dir.State.Status == event.Running || c.accepted || c.taking != nil && c.taking.run:
 			return errRunning
@@ -35,7 +35,7 @@ var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation 
 // Suspend is Pause that also keeps what is idle from being run: its status is
 // paused then, until somebody runs it.
 func (c *Conversation) Suspend(ctx context.Context) error {
-	return c.ask(ctx, c.suspend)
+	return c.try(ctx, c.suspend)
 }
 
 func (c *Conversation) suspend() error {
@@ -68,7 +68,7 @@ const haltWait = 5 * time.Second
 // Suspend. It ends a goal, too.
 func (c *Conversation) Halt(ctx context.Context) error {
 	var over chan struct{}
-	err := c.ask(ctx, func() error {
+	err := c.try(ctx, func() error {
 		c.leaveGoal()
 		err := c.suspend()
 		if c.dir.State.Status == event.Running {
@@ -95,14 +95,14 @@ func (c *Conversation) Halt(ctx context.Context) error {
 // SetPolicy replaces the confirmation policy, which must be one that package
 // confirm knows.
 func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		return c.replace("confirmation_policy", &c.dir.State.ConfirmationPolicy, policy)
 	})
 }
 
 // SetAnalyzer replaces the security analyzer; nil: nobody rates actions.
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		return c.replace("security_analyzer", &c.dir.State.SecurityAnalyzer, analyzer)
 	})
 }
@@ -110,7 +110,7 @@ func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage
 // SetTags replaces the tags by what change makes of them. Shown is those of them that
 // others are told of.
 func (c *Conversation) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		old := c.dir.State.Tags
 		all, shown := change(old)
 		if maps.Equal(old, all) {
@@ -152,7 +152,7 @@ type Secrets struct {
 // AddSecrets adds secrets, or replaces those with the same names. The next command
 // has them.
 func (c *Conversation) AddSecrets(ctx context.Context, s Secrets) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		merged, err := mergeSecrets(c.dir.State.SecretRegistry, s.Stored)
 		if err != nil {
 			return &agentapi.Error{
@@ -201,22 +201,13 @@ func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) 
 // Working reports whether the conversation has something to do: a run, or a goal
 // that does not wait for a person.
 func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
-	err = c.do(ctx, func() { working = c.busy() && c.dir.State.Status != event.Waiting })
+	err = c.try(ctx, func() error { working = c.busy() && c.dir.State.Status != event.Waiting; return nil })
 	return working, err
 }
 
 // busy reports whether the log is about to grow.
 func (c *Conversation) busy() bool {
 	return c.job != nil || c.accepted || len(c.inbox) > 0 || c.goal != nil || c.dir.State.Status == event.Running
-}
-
-// ask has the conversation's goroutine run f, and gives its error.
-func (c *Conversation) ask(ctx context.Context, f func() error) error {
-	var failed error
-	if err := c.do(ctx, func() { failed = f() }); err != nil {
-		return err
-	}
-	return failed
 }
 
 // changed keeps and tells a state that no run has changed.

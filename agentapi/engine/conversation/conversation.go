@@ -14,7 +14,6 @@ package conversation
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -288,31 +287,30 @@ func (c *Conversation) weigh() {
 
 // Status is where the conversation stands.
 func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {
-	err = c.do(ctx, func() { s = c.dir.State.Status })
+	err = c.try(ctx, func() error { s = c.dir.State.Status; return nil })
 	return s, err
 }
 
 // State is the state now.
 func (c *Conversation) State(ctx context.Context) (event.State, error) {
 	var s event.State
-	err := c.do(ctx, func() { s = c.state() })
+	err := c.try(ctx, func() error { s = c.state(); return nil })
 	return s, err
 }
 
 // Profile is the name of the profile that answers next.
 func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
-	err = c.do(ctx, func() { profile = c.choice.Profile })
+	err = c.try(ctx, func() error { profile = c.choice.Profile; return nil })
 	return profile, err
 }
 
 // Watch opens a stream; see [agentapi.Conversation].
 func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
 	var s *Stream
-	var failed error
-	err := c.do(ctx, func() { s, failed = c.watch(after) })
-	if err == nil {
-		err = failed
-	}
+	err := c.try(ctx, func() (err error) {
+		s, err = c.watch(after)
+		return err
+	})
 	return s, err
 }
 
@@ -326,9 +324,10 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 // deliver waits until a message is in the log. Whoever speaks ends a goal.
 func (c *Conversation) deliver(d *delivery) error {
 	ctx := d.ctx
-	err := c.do(ctx, func() {
+	err := c.try(ctx, func() error {
 		c.leaveGoal()
 		c.inbox = append(c.inbox, d)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -345,10 +344,11 @@ func (c *Conversation) deliver(d *delivery) error {
 // withdraw takes a message back, unless it is already in the log.
 func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
 	waiting := false
-	err := c.do(context.WithoutCancel(ctx), func() {
+	err := c.try(context.WithoutCancel(ctx), func() error {
 		if i := slices.Index(c.inbox, d); i >= 0 {
 			c.inbox, waiting = slices.Delete(c.inbox, i, i+1), true
 		}
+		return nil
 	})
 	select {
 	case taken := <-d.taken:
@@ -366,26 +366,22 @@ func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
 
 // Decide answers actions that wait for a confirmation.
 func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
-	var failed error
-	err := c.do(ctx, func() { failed = c.decide(d) })
-	if err == nil {
-		err = failed
-	}
-	return err
+	return c.try(ctx, func() error { return c.decide(d) })
 }
 
 // Interrupt stops the run at once.
 func (c *Conversation) Interrupt(ctx context.Context) error {
-	return c.do(ctx, func() {
+	return c.try(ctx, func() error {
 		if c.dir.State.Status == event.Running {
 			c.stop()
 		}
+		return nil
 	})
 }
 
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
-	return c.do(ctx, func() { c.pausing = c.dir.State.Status == event.Running })
+	return c.try(ctx, func() error { c.pausing = c.dir.State.Status == event.Running; return nil })
 }
 
 // Switch makes the following calls of the model go to another profile, and
@@ -393,7 +389,7 @@ func (c *Conversation) Pause(ctx context.Context) error {
 func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
 	var choice Choice
 	var agent json.RawMessage
-	if err := c.do(ctx, func() { choice, agent = c.choice, c.dir.State.Agent }); err != nil {
+	if err := c.try(ctx, func() error { choice, agent = c.choice, c.dir.State.Agent; return nil }); err != nil {
 		return "", err
 	}
 	next := choice
@@ -407,22 +403,21 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	if err != nil || next == choice {
 		return name(model), err
 	}
-	var failed error
-	if err := c.do(ctx, func() { failed = c.use(next, agent, model) }); err != nil {
+	if err := c.try(ctx, func() error { return c.use(next, agent, model) }); err != nil {
 		return "", err
 	}
-	return name(model), failed
+	return name(model), nil
 }
 
 // Log is the log as it is now. It may be read by anybody.
 func (c *Conversation) Log(ctx context.Context) (log store.Log, err error) {
-	err = c.do(ctx, func() { log = c.dir.From(0) })
+	err = c.try(ctx, func() error { log = c.dir.From(0); return nil })
 	return log, err
 }
 
 // Choice is what answers next.
 func (c *Conversation) Choice(ctx context.Context) (choice Choice, err error) {
-	err = c.do(ctx, func() { choice = c.choice })
+	err = c.try(ctx, func() error { choice = c.choice; return nil })
 	return choice, err
 }
 
@@ -434,24 +429,18 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 	if err != nil {
 		return err
 	}
-	var failed error
-	err = c.do(ctx, func() {
-		var agent json.RawMessage
-		if agent, failed = change(c.dir.State.Agent); failed == nil {
-			failed = c.use(next, agent, model)
+	return c.try(ctx, func() error {
+		agent, err := change(c.dir.State.Agent)
+		if err != nil {
+			return err
 		}
+		return c.use(next, agent, model)
 	})
-	return errors.Join(err, failed)
 }
 
 // Confirm makes the following actions wait for a person as the mode says.
 func (c *Conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
-	var failed error
-	err := c.do(ctx, func() { failed = c.confirm(mode) })
-	if err == nil {
-		err = failed
-	}
-	return err
+	return c.try(ctx, func() error { return c.confirm(mode) })
 }
 
 // name is the model's name, empty without one.
@@ -464,45 +453,44 @@ func name(m llm.Model) string {
 
 // Record is the state now, and meta.json.
 func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
-	var failed error
-	err = c.do(ctx, func() {
+	err = c.try(ctx, func() (err error) {
 		s, meta = c.dir.State, c.dir.Meta()
-		s.Stats, failed = c.stats.stored()
+		s.Stats, err = c.stats.stored()
 		s = s.Clone()
+		return err
 	})
-	return s, meta, errors.Join(err, failed)
+	return s, meta, err
 }
 
 // Change has change change what the directory holds besides its log.
 func (c *Conversation) Change(ctx context.Context, change func(*store.Dir) error) error {
-	var failed error
-	err := c.do(ctx, func() { failed = change(c.dir) })
-	return errors.Join(err, failed)
+	return c.try(ctx, func() error { return change(c.dir) })
 }
 
 // Fork returns the state and the events with which a copy of this conversation,
 // up to and including the event from, begins; see [store.Dir.Fork].
 func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
-	var failed error
-	if err := c.do(ctx, func() { s, events, failed = c.dir.Fork(id, from) }); err != nil {
-		return store.State{}, nil, err
-	}
-	return s, events, failed
+	err = c.try(ctx, func() (err error) {
+		s, events, err = c.dir.Fork(id, from)
+		return err
+	})
+	return s, events, err
 }
 
 // Notice adds a notice for the model and the person to the next message.
 func (c *Conversation) Notice(text string) {
 	// Nobody is told by a conversation that is closed.
-	_ = c.do(context.Background(), func() { c.notices = append(c.notices, text) })
+	_ = c.try(context.Background(), func() error { c.notices = append(c.notices, text); return nil })
 }
 
 // SkillInvoked records that the model has read a skill.
 func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
-	return c.do(ctx, func() {
+	return c.try(ctx, func() error {
 		s := &c.dir.State
 		if !slices.Contains(s.InvokedSkills, name) {
 			s.InvokedSkills = append(s.InvokedSkills, name)
 		}
+		return nil
 	})
 }
 
@@ -527,9 +515,10 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
 	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
-	_ = c.do(ctx, func() {
+	_ = c.try(ctx, func() error {
 		c.closing, c.ended = true, why
 		c.stop()
+		return nil
 	})
 	if !ends(ctx, &c.serving) {
 		go func() { // the directory is the goroutine's until it has ended
@@ -581,16 +570,17 @@ func (c *Conversation) Ended() bool {
 	}
 }
 
-// do has the conversation's goroutine run f. The error is ctx's, or that of a
-// conversation that is closed.
-func (c *Conversation) do(ctx context.Context, f func()) error {
+// try has the conversation's goroutine run f and returns its error. Otherwise the
+// error is ctx's, or that of a conversation that is closed, and f did not run. This is
+// the only way to the state of a conversation from another goroutine.
+func (c *Conversation) try(ctx context.Context, f func() error) (err error) {
 	done, ran := make(chan struct{}), false
 	select {
-	case c.commands <- func() { defer close(done); f(); ran = true }:
+	case c.commands <- func() { defer close(done); err = f(); ran = true }:
 		if <-done; !ran {
 			return errClosed
 		}
-		return nil
+		return err
 	case <-c.gone:
 		return c.closed()
 	case <-ctx.Done():

@@ -46,15 +46,16 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 	}
 	text := title.Of(event.PlainText(resp.Message.Content), message)
 	// Closed meanwhile: then there is nothing to write a title to.
-	_ = c.do(context.Background(), func() {
+	_ = c.try(context.Background(), func() error {
 		if err == nil {
 			c.stats.add(model.Info(), resp, c.cfg.Now())
 		}
-		if c.dir.Meta().Description().Title != "" { // somebody was faster
-			return
+		if c.dir.Meta().Description().Title != "" { // it has got one meanwhile
+			return nil
 		}
 		if err := c.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
 			c.cfg.Log.Warn("save title", "conversation", c.id, "err", err)
 		}
+		return nil
 	})
 }

@@ -101,7 +101,9 @@ func (c *Conversation) endSession() {
 	c.stopping = false
 	ending, cancel := context.WithTimeout(context.Background(), c.cfg.Grace/2)
 	defer cancel()
-	stop := context.AfterFunc(ending, func() { _ = c.do(context.Background(), c.stop) })
+	stop := context.AfterFunc(ending, func() {
+		_ = c.try(context.Background(), func() error { c.stop(); return nil })
+	})
 	defer stop()
 	if _, err := c.hooked(hook.Event{Type: hookfile.SessionEnd}, "", ""); err != nil {
 		c.cfg.Log.Warn("run hooks", "conversation", c.id, "event", hookfile.SessionEnd, "err", err)

@@ -16,7 +16,7 @@ import (
 // nothing of it. The error is [store.ErrNoEvent] for an event that is not there,
 // and agentapi.ErrBusy while the log grows.
 func (c *Conversation) Navigate(ctx context.Context, id string) error {
-	return c.ask(ctx, func() error {
+	return c.try(ctx, func() error {
 		switch {
 		case c.busy():
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; pause it before you go to another event."}

@@ -27,15 +27,14 @@ func (s *shortening) answer(done agentapi.Condensed, err error) { s.done <- shor
 // answer to it. With the end of ctx it is given up.
 func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error) {
 	s := &shortening{ctx: ctx, done: make(chan shortened, 1)}
-	var busy error
-	err := c.do(ctx, func() {
+	err := c.try(ctx, func() error {
 		if c.dir.State.Status == event.Running || c.accepted || len(c.inbox) > 0 {
-			busy = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
-			return
+			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
 		}
 		c.shortenings = append(c.shortenings, s)
+		return nil
 	})
-	if err = errors.Join(err, busy); err != nil {
+	if err != nil {
 		return agentapi.Condensed{}, err
 	}
 	select {
