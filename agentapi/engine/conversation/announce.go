@@ -34,7 +34,7 @@ func (c *Conversation) publishRetry(r event.Retry) {
 		c.cfg.Log.Error("encode retry", "conversation", c.id, "err", err)
 		return
 	}
-	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
+	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
 }
 
 // publishPhase tells those who watch what is waited for.
@@ -44,5 +44,5 @@ func (c *Conversation) publishPhase(p event.Phase) {
 		c.cfg.Log.Error("encode phase", "conversation", c.id, "err", err)
 		return
 	}
-	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyPhase, Value: value}))
+	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyPhase, Value: value}))
 }

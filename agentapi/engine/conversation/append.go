@@ -22,14 +22,14 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	// The goroutine of the conversation always listens, so this does not wait long.
 	inside := context.WithoutCancel(ctx)
 	d := &delivery{ctx: inside, id: c.cfg.NewID(), content: content, sender: sender, run: run, always: true, taken: make(chan error, 1)}
-	err := c.try(inside, func() error {
+	err := c.door.try(inside, func() error {
 		c.leaveGoal()
 		if c.job != nil {
 			if err := c.keep(d); err != nil {
 				return err
 			}
 		}
-		c.inbox = append(c.inbox, d)
+		c.door.inbox = append(c.door.inbox, d)
 		return nil
 	})
 	if err != nil || d.kept {
@@ -40,8 +40,8 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 		return err
 	case <-ctx.Done():
 		return ctx.Err() // it is taken all the same
-	case <-c.gone:
-		return c.closed()
+	case <-c.door.gone:
+		return c.door.closed()
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	defer cancel()
 	go func() {
 		select {
-		case <-c.gone:
+		case <-c.door.gone:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -37,19 +37,19 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 		req = llm.Request{Messages: c.history(), Tools: c.offers(), CacheKey: c.id}
 	})
 	if err != nil {
-		return "", c.unlessEnded(err)
+		return "", c.door.unlessEnded(err)
 	}
 	text := strings.ReplaceAll(askText, "{{question}}", c.cfg.Secrets.Mask(question))
 	req.Messages = append(req.Messages, message("user", texts(text)))
 	model, err := c.cfg.Models.Model(ctx, choice)
 	if err != nil {
-		return "", c.unlessEnded(err)
+		return "", c.door.unlessEnded(err)
 	}
 	resp, err := call(ctx, model, req, nil)
 	if err != nil {
 		return "", c.askError(ctx, err)
 	}
-	if err := c.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
+	if err := c.door.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
 		c.cfg.Log.Warn("count a question", "conversation", c.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))
@@ -59,18 +59,9 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	return c.cfg.Secrets.Mask(answer), nil
 }
 
-// unlessEnded is err, or that the conversation is closed: then the context of the question
-// ends, too, and either may be noticed first.
-func (c *Conversation) unlessEnded(err error) error {
-	if c.Ended() {
-		return c.closed()
-	}
-	return err
-}
-
 func (c *Conversation) askError(ctx context.Context, err error) error {
-	if c.Ended() {
-		return c.closed()
+	if c.door.over() {
+		return c.door.closed()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -96,13 +87,13 @@ func (c *Conversation) history() []event.LLMMessage {
 // model: at once during a run, else when they have been made.
 func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 	done := make(chan error, 1)
-	err := c.try(ctx, func() error {
+	err := c.door.try(ctx, func() error {
 		if c.tools != nil && c.model != nil {
 			f()
 			done <- nil
 			return nil
 		}
-		c.errands = append(c.errands, func() {
+		c.door.errands = append(c.door.errands, func() {
 			err := c.ready(ctx)
 			if err == nil {
 				f()
@@ -117,8 +108,8 @@ func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 	select {
 	case err := <-done:
 		return err
-	case <-c.gone:
-		return c.closed()
+	case <-c.door.gone:
+		return c.door.closed()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

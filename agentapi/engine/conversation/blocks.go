@@ -95,16 +95,16 @@ func (c *Conversation) Blocked(b sandbox.Block) {
 	if c.cfg.Secrets.Mask(b.Allow) != b.Allow {
 		e.Allow = ""
 	}
-	if c.blocks.add(b, e) {
+	if c.door.blocks.add(b, e) {
 		c.publishBlock(e)
 	}
 }
 
 // ExplainPaths says how to find out whether a path is refused.
 func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bool)) {
-	c.blocks.mu.Lock()
-	defer c.blocks.mu.Unlock()
-	c.blocks.explain = explain
+	c.door.blocks.mu.Lock()
+	defer c.door.blocks.mu.Unlock()
+	c.door.blocks.explain = explain
 }
 
 // publishBlock tells those who watch. The log of the conversation does not have it,
@@ -115,7 +115,7 @@ func (c *Conversation) publishBlock(b event.Block) {
 		c.cfg.Log.Error("encode block", "conversation", c.id, "err", err)
 		return
 	}
-	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
+	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
 }
 
 // telling is a tool whose results say what the box refused meanwhile.
@@ -132,12 +132,12 @@ func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil || ctx.Err() != nil || t.Definition().Name == finishTool {
 		return result, err
 	}
-	if explain := t.c.blocks.explainer(); explain != nil {
+	if explain := t.c.door.blocks.explainer(); explain != nil {
 		for _, b := range hints(result.Observation, explain) {
 			t.c.Blocked(b)
 		}
 	}
-	list := t.c.blocks.take()
+	list := t.c.door.blocks.take()
 	if len(list) == 0 {
 		return result, nil
 	}

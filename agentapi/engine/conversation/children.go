@@ -15,8 +15,8 @@ func (c *Conversation) Progress(line string) {
 	if err != nil {
 		return // a text always can be encoded
 	}
-	_ = c.try(context.Background(), func() error { // it does not matter to a conversation that has ended
-		c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
+	_ = c.door.try(context.Background(), func() error { // it does not matter to a conversation that has ended
+		c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
 		return nil
 	})
 }
@@ -24,7 +24,7 @@ func (c *Conversation) Progress(line string) {
 // Spent replaces what the statistics have under a key by the sum of others: those of
 // a conversation that belongs to this one.
 func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		c.stats.replace(key, s)
 		return nil
 	})
@@ -32,6 +32,6 @@ func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) err
 
 // Stored is the state as it is stored.
 func (c *Conversation) Stored(ctx context.Context) (s store.State, err error) {
-	err = c.try(ctx, func() error { s = c.dir.State.Clone(); return nil })
+	err = c.door.try(ctx, func() error { s = c.dir.State.Clone(); return nil })
 	return s, err
 }

@@ -16,7 +16,7 @@ import (
 // OpenHands tells another model of them. What tools did is not part of it.
 func (c *Conversation) Recent(ctx context.Context, n int) (string, error) {
 	var messages []string
-	err := c.try(ctx, func() error {
+	err := c.door.try(ctx, func() error {
 		for i := c.dir.Len() - 1; i >= 0 && len(messages) < n; i-- {
 			e, _, _, err := c.dir.From(i).Next()
 			if err != nil {
@@ -62,7 +62,7 @@ func (c *Conversation) Consult(ctx context.Context, choice Choice, system, user 
 	if err != nil {
 		return "", c.consultError(ctx, err)
 	}
-	err = c.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
+	err = c.door.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
 	return c.cfg.Secrets.Mask(plainText(resp.Message.Content)), err
 }
 

@@ -17,14 +17,14 @@ import (
 // wait for confirmation are accepted. Where the agent has finished it does nothing
 // but tell the state.
 func (c *Conversation) Run(ctx context.Context) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		switch {
-		case c.dir.State.Status == event.Running || c.accepted || c.taking != nil && c.taking.run:
+		case c.dir.State.Status == event.Running || c.door.wanted || c.door.taking != nil && c.door.taking.run:
 			return errRunning
 		case c.dir.State.Status == event.Finished:
-			c.watchers.publish(c.snapshot())
+			c.door.watchers.publish(c.snapshot())
 		default:
-			c.accepted, c.stale = true, true
+			c.door.wanted, c.stale = true, true
 		}
 		return nil
 	})
@@ -35,21 +35,16 @@ var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation 
 // Suspend is Pause that also keeps what is idle from being run: its status is
 // paused then, until somebody runs it.
 func (c *Conversation) Suspend(ctx context.Context) error {
-	return c.try(ctx, c.suspend)
+	return c.door.try(ctx, c.suspend)
 }
 
 func (c *Conversation) suspend() error {
-	for _, d := range c.inbox {
-		d.run = d.run && !d.always
-	}
-	if c.taking != nil {
-		c.taking.run = c.taking.run && !c.taking.always
-	}
+	c.door.leaveUnanswered()
 	switch c.dir.State.Status {
 	case event.Running:
 		c.pausing = true
 	case event.Idle:
-		c.accepted = false
+		c.door.wanted = false
 		if err := c.setStatus(event.Paused); err != nil {
 			return c.storageError(err)
 		}
@@ -68,7 +63,7 @@ const haltWait = 5 * time.Second
 // Suspend. It ends a goal, too.
 func (c *Conversation) Halt(ctx context.Context) error {
 	var over chan struct{}
-	err := c.try(ctx, func() error {
+	err := c.door.try(ctx, func() error {
 		c.leaveGoal()
 		err := c.suspend()
 		if c.dir.State.Status == event.Running {
@@ -85,7 +80,7 @@ func (c *Conversation) Halt(ctx context.Context) error {
 	select {
 	case <-over:
 	case <-wait.C:
-	case <-c.gone:
+	case <-c.door.gone:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -95,14 +90,14 @@ func (c *Conversation) Halt(ctx context.Context) error {
 // SetPolicy replaces the confirmation policy, which must be one that package
 // confirm knows.
 func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		return c.replace("confirmation_policy", &c.dir.State.ConfirmationPolicy, policy)
 	})
 }
 
 // SetAnalyzer replaces the security analyzer; nil: nobody rates actions.
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		return c.replace("security_analyzer", &c.dir.State.SecurityAnalyzer, analyzer)
 	})
 }
@@ -110,7 +105,7 @@ func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage
 // SetTags replaces the tags by what change makes of them. Shown is those of them that
 // others are told of.
 func (c *Conversation) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		old := c.dir.State.Tags
 		all, shown := change(old)
 		if maps.Equal(old, all) {
@@ -152,7 +147,7 @@ type Secrets struct {
 // AddSecrets adds secrets, or replaces those with the same names. The next command
 // has them.
 func (c *Conversation) AddSecrets(ctx context.Context, s Secrets) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		merged, err := mergeSecrets(c.dir.State.SecretRegistry, s.Stored)
 		if err != nil {
 			return &agentapi.Error{
@@ -201,19 +196,19 @@ func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) 
 // Working reports whether the conversation has something to do: a run, or a goal
 // that does not wait for a person.
 func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
-	err = c.try(ctx, func() error { working = c.busy() && c.dir.State.Status != event.Waiting; return nil })
+	err = c.door.try(ctx, func() error { working = c.busy() && c.dir.State.Status != event.Waiting; return nil })
 	return working, err
 }
 
 // busy reports whether the log is about to grow.
 func (c *Conversation) busy() bool {
-	return c.job != nil || c.accepted || len(c.inbox) > 0 || c.goal != nil || c.dir.State.Status == event.Running
+	return c.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.dir.State.Status == event.Running
 }
 
 // changed keeps and tells a state that no run has changed.
 func (c *Conversation) changed() error {
 	err := c.save(lazily)
 	c.settle.Reset(settleAfter)
-	c.watchers.publish(c.snapshot())
+	c.door.watchers.publish(c.snapshot())
 	return c.storageError(err)
 }

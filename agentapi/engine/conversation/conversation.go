@@ -157,52 +157,41 @@ type Host interface {
 // Conversation is an open conversation. Its methods may be called at the same
 // time.
 type Conversation struct {
-	cfg      Config
-	id       string
-	commands chan func()
-	gone     chan struct{} // closed when the conversation's goroutine has ended
-	serving  sync.WaitGroup
-	workers  sync.WaitGroup // what is at work for the conversation
-	closers  sync.WaitGroup // what closes its tools
-	watchers watchers
-	vision   atomic.Bool                 // of model
-	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
-	blocks   blocks
+	cfg    Config
+	id     string
+	door   *door
+	vision atomic.Bool                 // of model
+	mcp    atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
 	// What follows belongs to the conversation's goroutine.
-	dir    *store.Dir
-	view   *view.View
-	head   string
-	open   []event.Event // actions of the branch that have no result
-	trace  stuck.Trace   // of the branch
-	stats  stats
-	choice Choice
-	model  llm.Model // nil: to be asked for
-	tools  *toolbox  // nil: to be made
-	inbox  []*delivery
-	kept   []store.Waiting // on the disk: accepted, and not in the log yet
-	// shortenings are asked for by a person, and done between two runs.
-	shortenings []*shortening
-	errands     []func()      // that need time, done between two runs
-	taking      *delivery     // on its way into the log; nil: none
-	goal        *goal         // that is pursued; nil: none
-	running     chan struct{} // closed at the end of the run; nil: there was none
-	job         *job
-	lease       *time.Ticker
-	settle      *time.Timer
-	unsettled   bool            // something has changed since the disk was asked to keep the state
-	saved       bool            // the base state says that this run runs
-	nudged      string          // the event for which the agent was nudged
-	known       ids             // of the branch
-	concealed   map[string]bool // open actions that were read without the secrets in their arguments
-	refused     int             // answers in a row that could not be used
-	cuts        int             // answers in a row that were cut off before they could be used
-	tooLong     int             // calls in a row that exceeded the context
-	shown       strings.Builder // what was published of an answer that is not in the log
-	item        string          // the id of the event for what the model writes; "" as long as it has written nothing
-	tokens      int64           // of the next request, as far as known; 0: unknown
-	fitted      bool            // the system prompt in the view is small, or cannot be
-	density     float64         // tokens of a request by those that were estimated; 0: unknown
+	dir       *store.Dir
+	view      *view.View
+	head      string
+	open      []event.Event // actions of the branch that have no result
+	trace     stuck.Trace   // of the branch
+	stats     stats
+	choice    Choice
+	model     llm.Model       // nil: to be asked for
+	tools     *toolbox        // nil: to be made
+	kept      []store.Waiting // on the disk: accepted, and not in the log yet
+	goal      *goal           // that is pursued; nil: none
+	running   chan struct{}   // closed at the end of the run; nil: there was none
+	job       *job
+	lease     *time.Ticker
+	settle    *time.Timer
+	unsettled bool            // something has changed since the disk was asked to keep the state
+	saved     bool            // the base state says that this run runs
+	nudged    string          // the event for which the agent was nudged
+	known     ids             // of the branch
+	concealed map[string]bool // open actions that were read without the secrets in their arguments
+	refused   int             // answers in a row that could not be used
+	cuts      int             // answers in a row that were cut off before they could be used
+	tooLong   int             // calls in a row that exceeded the context
+	shown     strings.Builder // what was published of an answer that is not in the log
+	item      string          // the id of the event for what the model writes; "" as long as it has written nothing
+	tokens    int64           // of the next request, as far as known; 0: unknown
+	fitted    bool            // the system prompt in the view is small, or cannot be
+	density   float64         // tokens of a request by those that were estimated; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
 
@@ -211,29 +200,12 @@ type Conversation struct {
 	introduced bool // the log has a system prompt
 	session    bool // the hooks for the beginning have run
 
-	accepted bool // a run was asked for: what waits may run
 	stale    bool // the model is to be asked for again
 	replied  bool // the agent had answered when the run was paused
 	stopping bool // somebody interrupts
 	pausing  bool // somebody pauses
 
-	costBefore float64         // what the conversation had cost when the run began
-	closing    bool            // the conversation is to be closed
-	ended      *agentapi.Error // why it is closed; nil: it is not, or nobody said so
-	lost       error           // another process has the conversation
-	broken     bool            // that goroutine has panicked
-}
-
-// delivery is a message on its way into the log.
-type delivery struct {
-	ctx     context.Context
-	content []event.Content
-	sender  string
-	always  bool       // it is taken where actions wait, too; see Append
-	run     bool       // it is to be answered
-	taken   chan error // of one place
-	id      string     // of the event; empty: any
-	kept    bool       // it is among the messages that wait on the disk
+	costBefore float64 // what the conversation had cost when the run began
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
@@ -253,7 +225,7 @@ func Open(cfg Config) (*Conversation, error) {
 	}
 	c := &Conversation{
 		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
-		commands: make(chan func()), gone: make(chan struct{}), known: newIDs(),
+		door: newDoor(), known: newIDs(),
 	}
 	if err := c.load(); err != nil {
 		return nil, err
@@ -262,7 +234,7 @@ func Open(cfg Config) (*Conversation, error) {
 		return nil, err
 	}
 	c.weigh()
-	c.serving.Go(c.serve)
+	c.door.serving.Go(c.serve)
 	return c, nil
 }
 
@@ -287,27 +259,27 @@ func (c *Conversation) weigh() {
 
 // Status is where the conversation stands.
 func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {
-	err = c.try(ctx, func() error { s = c.dir.State.Status; return nil })
+	err = c.door.try(ctx, func() error { s = c.dir.State.Status; return nil })
 	return s, err
 }
 
 // State is the state now.
 func (c *Conversation) State(ctx context.Context) (event.State, error) {
 	var s event.State
-	err := c.try(ctx, func() error { s = c.state(); return nil })
+	err := c.door.try(ctx, func() error { s = c.state(); return nil })
 	return s, err
 }
 
 // Profile is the name of the profile that answers next.
 func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
-	err = c.try(ctx, func() error { profile = c.choice.Profile; return nil })
+	err = c.door.try(ctx, func() error { profile = c.choice.Profile; return nil })
 	return profile, err
 }
 
 // Watch opens a stream; see [agentapi.Conversation].
 func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
 	var s *Stream
-	err := c.try(ctx, func() (err error) {
+	err := c.door.try(ctx, func() (err error) {
 		s, err = c.watch(after)
 		return err
 	})
@@ -318,60 +290,26 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error)
 // goes on, it waits for its end: the message follows that step in the log and
 // is answered by the same run.
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
-	return c.deliver(&delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)})
-}
-
-// deliver waits until a message is in the log. Whoever speaks ends a goal.
-func (c *Conversation) deliver(d *delivery) error {
-	ctx := d.ctx
-	err := c.try(ctx, func() error {
-		c.leaveGoal()
-		c.inbox = append(c.inbox, d)
+	d := &delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)}
+	err := c.door.try(ctx, func() error {
+		c.leaveGoal() // every message of the user ends it
+		c.door.inbox = append(c.door.inbox, d)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	select {
-	case err := <-d.taken:
-		return err
-	case <-ctx.Done():
-	case <-c.gone:
-	}
-	return c.withdraw(ctx, d)
-}
-
-// withdraw takes a message back, unless it is already in the log.
-func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
-	waiting := false
-	err := c.try(context.WithoutCancel(ctx), func() error {
-		if i := slices.Index(c.inbox, d); i >= 0 {
-			c.inbox, waiting = slices.Delete(c.inbox, i, i+1), true
-		}
-		return nil
-	})
-	select {
-	case taken := <-d.taken:
-		return taken
-	default:
-	}
-	if waiting {
-		return ctx.Err()
-	}
-	if err != nil {
-		return err
-	}
-	return <-d.taken
+	return c.door.delivered(d)
 }
 
 // Decide answers actions that wait for a confirmation.
 func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
-	return c.try(ctx, func() error { return c.decide(d) })
+	return c.door.try(ctx, func() error { return c.decide(d) })
 }
 
 // Interrupt stops the run at once.
 func (c *Conversation) Interrupt(ctx context.Context) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		if c.dir.State.Status == event.Running {
 			c.stop()
 		}
@@ -381,7 +319,7 @@ func (c *Conversation) Interrupt(ctx context.Context) error {
 
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
-	return c.try(ctx, func() error { c.pausing = c.dir.State.Status == event.Running; return nil })
+	return c.door.try(ctx, func() error { c.pausing = c.dir.State.Status == event.Running; return nil })
 }
 
 // Switch makes the following calls of the model go to another profile, and
@@ -389,7 +327,7 @@ func (c *Conversation) Pause(ctx context.Context) error {
 func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
 	var choice Choice
 	var agent json.RawMessage
-	if err := c.try(ctx, func() error { choice, agent = c.choice, c.dir.State.Agent; return nil }); err != nil {
+	if err := c.door.try(ctx, func() error { choice, agent = c.choice, c.dir.State.Agent; return nil }); err != nil {
 		return "", err
 	}
 	next := choice
@@ -403,7 +341,7 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	if err != nil || next == choice {
 		return name(model), err
 	}
-	if err := c.try(ctx, func() error { return c.use(next, agent, model) }); err != nil {
+	if err := c.door.try(ctx, func() error { return c.use(next, agent, model) }); err != nil {
 		return "", err
 	}
 	return name(model), nil
@@ -411,13 +349,13 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 
 // Log is the log as it is now. It may be read by anybody.
 func (c *Conversation) Log(ctx context.Context) (log store.Log, err error) {
-	err = c.try(ctx, func() error { log = c.dir.From(0); return nil })
+	err = c.door.try(ctx, func() error { log = c.dir.From(0); return nil })
 	return log, err
 }
 
 // Choice is what answers next.
 func (c *Conversation) Choice(ctx context.Context) (choice Choice, err error) {
-	err = c.try(ctx, func() error { choice = c.choice; return nil })
+	err = c.door.try(ctx, func() error { choice = c.choice; return nil })
 	return choice, err
 }
 
@@ -429,7 +367,7 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 	if err != nil {
 		return err
 	}
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		agent, err := change(c.dir.State.Agent)
 		if err != nil {
 			return err
@@ -440,7 +378,7 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 
 // Confirm makes the following actions wait for a person as the mode says.
 func (c *Conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
-	return c.try(ctx, func() error { return c.confirm(mode) })
+	return c.door.try(ctx, func() error { return c.confirm(mode) })
 }
 
 // name is the model's name, empty without one.
@@ -453,7 +391,7 @@ func name(m llm.Model) string {
 
 // Record is the state now, and meta.json.
 func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
-	err = c.try(ctx, func() (err error) {
+	err = c.door.try(ctx, func() (err error) {
 		s, meta = c.dir.State, c.dir.Meta()
 		s.Stats, err = c.stats.stored()
 		s = s.Clone()
@@ -464,13 +402,13 @@ func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.Ra
 
 // Change has change change what the directory holds besides its log.
 func (c *Conversation) Change(ctx context.Context, change func(*store.Dir) error) error {
-	return c.try(ctx, func() error { return change(c.dir) })
+	return c.door.try(ctx, func() error { return change(c.dir) })
 }
 
 // Fork returns the state and the events with which a copy of this conversation,
 // up to and including the event from, begins; see [store.Dir.Fork].
 func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
-	err = c.try(ctx, func() (err error) {
+	err = c.door.try(ctx, func() (err error) {
 		s, events, err = c.dir.Fork(id, from)
 		return err
 	})
@@ -480,12 +418,12 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 // Notice adds a notice for the model and the person to the next message.
 func (c *Conversation) Notice(text string) {
 	// Nobody is told by a conversation that is closed.
-	_ = c.try(context.Background(), func() error { c.notices = append(c.notices, text); return nil })
+	_ = c.door.try(context.Background(), func() error { c.notices = append(c.notices, text); return nil })
 }
 
 // SkillInvoked records that the model has read a skill.
 func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		s := &c.dir.State
 		if !slices.Contains(s.InvokedSkills, name) {
 			s.InvokedSkills = append(s.InvokedSkills, name)
@@ -515,14 +453,14 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
 	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
-	_ = c.try(ctx, func() error {
-		c.closing, c.ended = true, why
+	_ = c.door.try(ctx, func() error {
+		c.door.closing, c.door.ended = true, why
 		c.stop()
 		return nil
 	})
-	if !ends(ctx, &c.serving) {
+	if !ends(ctx, &c.door.serving) {
 		go func() { // the directory is the goroutine's until it has ended
-			c.serving.Wait()
+			c.door.serving.Wait()
 			if err := last(); err != nil {
 				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
 			}
@@ -531,10 +469,10 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
-	if !ends(ctx, &c.workers) {
+	if !ends(ctx, &c.door.workers) {
 		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.id)
 	}
-	if !ends(ctx, &c.closers) { // on a busy machine a shell may need longer
+	if !ends(ctx, &c.door.closers) { // on a busy machine a shell may need longer
 		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.id)
 	}
 	return last()
@@ -561,29 +499,4 @@ func ends(ctx context.Context, group *sync.WaitGroup) bool {
 
 // Ended reports whether the conversation has ended by itself: another process
 // has taken it, or it broke. It can be closed, and opened again.
-func (c *Conversation) Ended() bool {
-	select {
-	case <-c.gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// try has the conversation's goroutine run f and returns its error. Otherwise the
-// error is ctx's, or that of a conversation that is closed, and f did not run. This is
-// the only way to the state of a conversation from another goroutine.
-func (c *Conversation) try(ctx context.Context, f func() error) (err error) {
-	done, ran := make(chan struct{}), false
-	select {
-	case c.commands <- func() { defer close(done); err = f(); ran = true }:
-		if <-done; !ran {
-			return errClosed
-		}
-		return err
-	case <-c.gone:
-		return c.closed()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (c *Conversation) Ended() bool { return c.door.over() }

@@ -200,7 +200,7 @@ func (c *Conversation) call(e event.Event) batch.Call {
 func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)
 	switch {
-	case r.Interrupted && r.Output != "" && c.lost == nil:
+	case r.Interrupted && r.Output != "" && c.door.lost == nil:
 		return false, c.toolError(a, stopped.text+" What it had written by then:\n"+r.Output, stopped.class)
 	case r.Interrupted:
 		return false, nil // repair answers it

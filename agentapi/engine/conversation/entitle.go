@@ -19,7 +19,7 @@ const (
 // the run: nobody waits for it, and it is not an event.
 func (c *Conversation) entitle(message string) {
 	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
-	c.workers.Go(func() {
+	c.door.workers.Go(func() {
 		if err := rescue.Do(func() error { c.findTitle(choice, message); return nil }); err != nil {
 			c.cfg.Log.Error("no title", "conversation", c.id, "err", err)
 		}
@@ -29,9 +29,9 @@ func (c *Conversation) entitle(message string) {
 func (c *Conversation) findTitle(choice Choice, message string) {
 	ctx, cancel := context.WithTimeout(context.Background(), titleTime)
 	defer cancel()
-	c.workers.Go(func() {
+	c.door.workers.Go(func() {
 		select {
-		case <-c.gone:
+		case <-c.door.gone:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -46,7 +46,7 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 	}
 	text := title.Of(event.PlainText(resp.Message.Content), message)
 	// Closed meanwhile: then there is nothing to write a title to.
-	_ = c.try(context.Background(), func() error {
+	_ = c.door.try(context.Background(), func() error {
 		if err == nil {
 			c.stats.add(model.Info(), resp, c.cfg.Now())
 		}

@@ -65,13 +65,13 @@ func (c *Conversation) StartGoal(ctx context.Context, objective string, iteratio
 	if iterations < 1 {
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The goal has no iterations; allow at least one."}
 	}
-	return c.try(ctx, func() error { return c.begins(&goal{objective: objective, iterations: iterations, next: objective}) })
+	return c.door.try(ctx, func() error { return c.begins(&goal{objective: objective, iterations: iterations, next: objective}) })
 }
 
 // ResumeGoal goes on with the goal that was interrupted last; control.ErrNoGoal
 // without one.
 func (c *Conversation) ResumeGoal(ctx context.Context) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		if c.busy() {
 			return errRunning
 		}
@@ -102,7 +102,7 @@ func (c *Conversation) begins(g *goal) error {
 // StopGoal ends the goal. A run that goes on is left to its end. The error is
 // control.ErrNoGoal where there is none.
 func (c *Conversation) StopGoal(ctx context.Context) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		if c.goal == nil {
 			return control.ErrNoGoal
 		}
@@ -182,7 +182,7 @@ func (c *Conversation) failGoal(g *goal, cause error) {
 	}
 	c.cfg.Log.Warn("a goal was left", "conversation", c.id, "err", c.cfg.Secrets.Mask(cause.Error()))
 	c.endGoal(goalInterrupted, nil)
-	if c.closing || c.lost != nil {
+	if c.door.closing || c.door.lost != nil {
 		return
 	}
 	if _, err := c.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {

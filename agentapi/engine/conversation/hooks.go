@@ -95,14 +95,14 @@ func (c *Conversation) beginSession() error {
 
 // endSession runs the hooks for the end, before the tools are closed.
 func (c *Conversation) endSession() {
-	if !c.session || c.lost != nil || !c.cfg.Hooks.Any(hookfile.SessionEnd, "") {
+	if !c.session || c.door.lost != nil || !c.cfg.Hooks.Any(hookfile.SessionEnd, "") {
 		return
 	}
 	c.stopping = false
 	ending, cancel := context.WithTimeout(context.Background(), c.cfg.Grace/2)
 	defer cancel()
 	stop := context.AfterFunc(ending, func() {
-		_ = c.try(context.Background(), func() error { c.stop(); return nil })
+		_ = c.door.try(context.Background(), func() error { c.stop(); return nil })
 	})
 	defer stop()
 	if _, err := c.hooked(hook.Event{Type: hookfile.SessionEnd}, "", ""); err != nil {

@@ -16,7 +16,7 @@ import (
 // nothing of it. The error is [store.ErrNoEvent] for an event that is not there,
 // and agentapi.ErrBusy while the log grows.
 func (c *Conversation) Navigate(ctx context.Context, id string) error {
-	return c.try(ctx, func() error {
+	return c.door.try(ctx, func() error {
 		switch {
 		case c.busy():
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; pause it before you go to another event."}
@@ -42,7 +42,7 @@ func (c *Conversation) navigate(id string) error {
 	if err := errors.Join(c.record(event.KeyStatus, s.Status, durable), c.save(durable)); err != nil {
 		return c.storageError(err)
 	}
-	c.watchers.publish(c.snapshot())
+	c.door.watchers.publish(c.snapshot())
 	return nil
 }
 

@@ -143,7 +143,7 @@ func (c *Conversation) appendAs(id, source string, body event.Body, sync bool) (
 	}
 	c.unsettled = true
 	c.weigh()
-	c.watchers.publish(told)
+	c.door.watchers.publish(told)
 	return e, nil
 }
 

@@ -43,12 +43,12 @@ const defaultReason = "The user rejected this action."
 // decide answers what waits for a confirmation.
 func (c *Conversation) decide(d agentapi.Decision) error {
 	switch {
-	case c.dir.State.Status == event.Running || c.accepted:
+	case c.dir.State.Status == event.Running || c.door.wanted:
 		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
 	case c.dir.State.Status != event.Waiting:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
 	case d.Accept:
-		c.accepted = true
+		c.door.wanted = true
 		return nil
 	}
 	reason := d.Reason

@@ -92,22 +92,22 @@ const (
 // run is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
-	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong, c.cuts = false, false, "", 0, 0, 0
+	c.pausing, c.door.wanted, c.nudged, c.refused, c.tooLong, c.cuts = false, false, "", 0, 0, 0
 	c.costBefore = c.stats.cost()
 	c.running = make(chan struct{})
 	defer close(c.running)
-	for _, b := range c.blocks.begin() {
+	for _, b := range c.door.blocks.begin() {
 		c.publishBlock(b)
 	}
-	defer c.blocks.end()
+	defer c.door.blocks.end()
 	err := c.begin()
 	if err == nil {
 		err = c.loop()
 	}
-	if err != nil && c.lost == nil {
+	if err != nil && c.door.lost == nil {
 		c.failed(err)
 	}
-	if c.lost != nil {
+	if c.door.lost != nil {
 		return
 	}
 	// A process that dies leaves this, a machine that does the log, which has
@@ -115,8 +115,8 @@ func (c *Conversation) run() {
 	if err = c.save(lazily); err != nil {
 		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 	}
-	c.blocks.end() // what comes now is for the next run
-	c.watchers.publish(c.snapshot())
+	c.door.blocks.end() // what comes now is for the next run
+	c.door.watchers.publish(c.snapshot())
 	c.settle.Reset(settleAfter)
 }
 
@@ -128,7 +128,7 @@ const settleAfter = 200 * time.Millisecond
 func (c *Conversation) settled() {
 	c.settle.Stop()
 	c.unsettled = false
-	if c.lost != nil {
+	if c.door.lost != nil {
 		return
 	}
 	if err := errors.Join(c.dir.Touch(c.cfg.Now(), ""), c.dir.Flush()); err != nil {
@@ -203,7 +203,7 @@ func (c *Conversation) saveRunning() error {
 func (c *Conversation) between(next outcome, iteration *int) (over bool, err error) {
 	switch {
 	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
-		c.refuseInbox()
+		c.door.refuseInbox()
 		c.takeUnanswered()
 		return true, c.setStatus(event.Waiting)
 	case c.pausing:
@@ -252,9 +252,8 @@ func (c *Conversation) limited(iteration int) error {
 
 // takeMeanwhile appends the messages that came during the step.
 func (c *Conversation) takeMeanwhile() (took bool, err error) {
-	for len(c.inbox) > 0 {
-		d := c.inbox[0]
-		c.inbox = c.inbox[1:]
+	for len(c.door.inbox) > 0 {
+		d := c.door.next()
 		if d.ctx.Err() != nil {
 			d.taken <- d.ctx.Err()
 			continue
@@ -273,33 +272,19 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 	return took, nil
 }
 
-// refuseInbox sends messages back that would answer a question nobody asked.
-func (c *Conversation) refuseInbox() {
-	kept := c.inbox[:0]
-	for _, d := range c.inbox {
-		if d.always {
-			kept = append(kept, d)
-			continue
-		}
-		d.taken <- &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The run ended before it accepted the message; send the message again."}
-	}
-	c.inbox = kept
-}
-
 // takeUnanswered takes the messages that came before the run ended in a way in
 // which nothing answers them.
 func (c *Conversation) takeUnanswered() {
-	for len(c.inbox) > 0 { // taking one runs hooks, and others come meanwhile
-		d := c.inbox[0]
-		c.inbox = c.inbox[1:]
+	for len(c.door.inbox) > 0 { // taking one runs hooks, and others come meanwhile
+		d := c.door.next()
 		d.taken <- c.storageError(c.take(d))
 	}
 }
 
 // interrupted ends a run that somebody interrupted.
 func (c *Conversation) interrupted() error {
-	c.refuseInbox()
-	if c.lost != nil {
+	c.door.refuseInbox()
+	if c.door.lost != nil {
 		return nil //nolint:nilerr // there is nobody to tell any more
 	}
 	if err := errors.Join(c.repair(stopped), c.keepShown()); err != nil {
@@ -331,7 +316,7 @@ func (c *Conversation) failed(err error) {
 	status := c.setStatus(event.Failed)
 	_, told := c.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
+		c.door.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
 	}
 }
 

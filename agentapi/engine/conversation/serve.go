@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hookfile"
@@ -19,31 +18,25 @@ func (c *Conversation) serve() {
 	c.lease, c.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
 	defer c.lease.Stop()
 	c.settle.Stop()
-	for !c.closing {
+	for !c.door.closing {
 		c.guard(c.turn)
 	}
-	if c.ended != errRemoved && !c.broken && c.goal != nil {
+	if c.door.ended != errRemoved && !c.door.broken && c.goal != nil {
 		c.guard(c.leaveGoal)
 	}
-	if c.ended != errRemoved && !c.broken {
+	if c.door.ended != errRemoved && !c.door.broken {
 		c.guard(c.endSession)
 	}
-	if c.ended != errRemoved && !c.broken && c.unsettled {
+	if c.door.ended != errRemoved && !c.door.broken && c.unsettled {
 		c.guard(c.settled)
 	}
-	for _, d := range c.inbox {
-		d.taken <- c.closed()
+	c.door.shut()
+	if c.door.broken { // who hears of the end of the run finds the conversation closed
+		_ = rescue.Do(func() error { c.door.watchers.publish(c.snapshot()); return nil })
 	}
-	for _, s := range c.shortenings {
-		s.answer(agentapi.Condensed{}, c.closed())
-	}
-	close(c.gone)
-	if c.broken { // who hears of the end of the run finds the conversation closed
-		_ = rescue.Do(func() error { c.watchers.publish(c.snapshot()); return nil })
-	}
-	c.watchers.end(c.closed())
+	c.door.watchers.end(c.door.closed())
 	tools := c.tools
-	c.closers.Go(func() { // the goroutine does not wait for them: the directory is free
+	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := rescue.Do(tools.close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
 		}
@@ -54,11 +47,11 @@ func (c *Conversation) serve() {
 func (c *Conversation) turn() {
 	c.work()
 	c.dir.Rest()
-	if c.closing {
+	if c.door.closing {
 		return
 	}
 	select {
-	case command := <-c.commands:
+	case command := <-c.door.commands:
 		command()
 	case <-c.lease.C:
 		c.keepLease()
@@ -75,35 +68,35 @@ func (c *Conversation) guard(f func()) {
 		return
 	}
 	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.id, "err", broke)
-	c.broken, c.closing = true, true
-	if c.dir.State.Status == event.Running && c.lost == nil {
+	c.door.broken, c.door.closing = true, true
+	if c.dir.State.Status == event.Running && c.door.lost == nil {
 		if err := rescue.Do(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
 			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 			c.dir.State.Status = event.Failed
-			c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
+			c.door.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
 		}
 	}
 }
 
 // work does what has been asked for: messages first, in their order.
 func (c *Conversation) work() {
-	for !c.closing {
+	for !c.door.closing {
 		switch {
-		case len(c.inbox) > 0:
+		case len(c.door.inbox) > 0:
 			if c.takeMessage() {
 				c.run()
 				c.cfg.RunEnded()
 			}
-		case c.accepted:
-			c.accepted, c.stopping = false, false
+		case c.door.wanted:
+			c.door.wanted, c.stopping = false, false
 			c.run()
 			c.cfg.RunEnded()
-		case len(c.shortenings) > 0:
+		case len(c.door.shortenings) > 0:
 			c.takeShortening()
 			c.cfg.RunEnded()
-		case len(c.errands) > 0:
-			errand := c.errands[0]
-			c.errands = c.errands[1:]
+		case len(c.door.errands) > 0:
+			errand := c.door.errands[0]
+			c.door.errands = c.door.errands[1:]
 			c.stopping = false
 			errand()
 		case c.goal != nil && c.dir.State.Status != event.Waiting:
@@ -160,7 +153,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 	}
 	c.job = j
 	defer func() { c.job = nil }()
-	c.workers.Go(func() {
+	c.door.workers.Go(func() {
 		defer close(j.done)
 		j.err = rescue.Do(func() error { f(j); return nil })
 	})
@@ -180,7 +173,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 			return j.err
 		case told := <-j.calls:
 			told()
-		case command := <-c.commands:
+		case command := <-c.door.commands:
 			command()
 		case <-c.lease.C:
 			c.keepLease()
@@ -213,54 +206,21 @@ func (c *Conversation) keepLease() {
 		c.cfg.Log.Warn("renew lease", "conversation", c.id, "err", err)
 		return
 	}
-	c.lost, c.closing = err, true
+	c.door.lost, c.door.closing = err, true
 	c.stop()
-}
-
-// closed is the error of a conversation that is not open any more.
-func (c *Conversation) closed() error {
-	select {
-	case <-c.gone:
-	default:
-		// The goroutine itself asks; nobody else may read lost and ended.
-	}
-	if c.lost != nil {
-		return &agentapi.Error{
-			Kind: agentapi.ErrLost,
-			Msg:  "Another process has taken over this conversation; wait until it is done, or use that process.",
-			Err:  c.lost, InProcess: true,
-		}
-	}
-	if c.ended != nil {
-		return c.ended
-	}
-	return errClosed
-}
-
-// errReopened says that the conversation is open again soon.
-var errReopened = &agentapi.Error{
-	Kind: agentapi.ErrUnavailable, Msg: "The conversation was changed; open it again.", Err: control.ErrReopened, InProcess: true,
-}
-
-var errRemoved = &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: "The conversation was deleted.", InProcess: true}
-
-var errClosed = &agentapi.Error{
-	Kind: agentapi.ErrUnavailable,
-	Msg:  "The conversation was closed here; open it again.", InProcess: true,
 }
 
 // takeMessage takes the next message into the log and reports whether a run has to
 // follow.
 func (c *Conversation) takeMessage() bool {
-	d := c.inbox[0]
-	c.inbox = c.inbox[1:]
+	d := c.door.next()
 	if d.ctx.Err() != nil {
 		d.taken <- d.ctx.Err()
 		return false
 	}
-	c.stopping, c.taking = false, d
+	c.stopping, c.door.taking = false, d
 	err := c.accept(d)
-	c.taking = nil
+	c.door.taking = nil
 	if err == nil && !d.run {
 		err = c.storageError(c.save(lazily))
 		c.settle.Reset(settleAfter)

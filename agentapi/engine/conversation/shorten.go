@@ -27,11 +27,11 @@ func (s *shortening) answer(done agentapi.Condensed, err error) { s.done <- shor
 // answer to it. With the end of ctx it is given up.
 func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error) {
 	s := &shortening{ctx: ctx, done: make(chan shortened, 1)}
-	err := c.try(ctx, func() error {
-		if c.dir.State.Status == event.Running || c.accepted || len(c.inbox) > 0 {
+	err := c.door.try(ctx, func() error {
+		if c.dir.State.Status == event.Running || c.door.wanted || len(c.door.inbox) > 0 {
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
 		}
-		c.shortenings = append(c.shortenings, s)
+		c.door.shortenings = append(c.door.shortenings, s)
 		return nil
 	})
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error)
 // takeShortening does the next condensation that a person asks for. It is no
 // run: the status stays as it is.
 func (c *Conversation) takeShortening() {
-	s := c.shortenings[0]
-	c.shortenings = c.shortenings[1:]
+	s := c.door.shortenings[0]
+	c.door.shortenings = c.door.shortenings[1:]
 	var condensed agentapi.Condensed
 	err := s.ctx.Err()
 	if err == nil {
@@ -77,17 +77,17 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 	if isTooLong(err) && !c.stopping {
 		err = c.reset(ctx, cut, r)
 	}
-	if c.lost != nil {
-		return none, c.closed()
+	if c.door.lost != nil {
+		return none, c.door.closed()
 	}
 	err = errors.Join(err, c.updateStats(was), c.save(lazily))
 	c.settle.Reset(settleAfter)
-	c.watchers.publish(c.snapshot())
+	c.door.watchers.publish(c.snapshot())
 	switch {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
 	case c.stopping:
-		return none, c.closed()
+		return none, c.door.closed()
 	case err != nil:
 		return none, shorteningError(err)
 	}

@@ -172,14 +172,14 @@ func (c *Conversation) delta(d event.Delta) {
 	if d.Content != nil {
 		c.shown.WriteString(*d.Content)
 	}
-	if c.watchers.none() {
+	if c.door.watchers.none() {
 		return
 	}
 	if c.item == "" {
 		c.item = c.cfg.NewID()
 	}
 	d.Item = c.item
-	c.watchers.publish(c.unstored(event.SourceAgent, &d))
+	c.door.watchers.publish(c.unstored(event.SourceAgent, &d))
 }
 
 // itemID is the id of the event for what the model has written: that of its deltas,

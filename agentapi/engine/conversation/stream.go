@@ -200,7 +200,7 @@ func (c *Conversation) watch(after string) (*Stream, error) {
 		}
 		chunks = append(chunks, chunk{log: log}, snapshot)
 	}
-	s := &Stream{from: &c.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
-	c.watchers.add(s)
+	s := &Stream{from: &c.door.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
+	c.door.watchers.add(s)
 	return s, nil
 }

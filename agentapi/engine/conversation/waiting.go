@@ -38,7 +38,7 @@ func (c *Conversation) loadWaiting() (err error) {
 		return err
 	}
 	for _, w := range c.kept {
-		c.inbox = append(c.inbox, &delivery{
+		c.door.inbox = append(c.door.inbox, &delivery{
 			ctx: context.Background(), id: w.ID, content: w.Content, sender: w.Sender, always: true, kept: true, taken: make(chan error, 1),
 		})
 	}
