@@ -12,12 +12,12 @@ func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) 
 	return func(d llm.Delta) {
 		if d.Retry != nil {
 			r := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: c.cfg.Secrets.Mask(d.Retry.Cause)}
-			j.post(func() { c.publishRetry(r) })
+			j.post(func() { c.branch.publishRetry(r) })
 			return
 		}
 		if d.Phase != nil {
 			p := *d.Phase
-			j.post(func() { c.publishPhase(p) })
+			j.post(func() { c.branch.publishPhase(p) })
 			return
 		}
 		if next != nil {
@@ -28,21 +28,21 @@ func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) 
 
 // publishRetry tells those who watch. The log of the conversation does not have
 // it: an attempt that failed is no part of what was said.
-func (c *Conversation) publishRetry(r event.Retry) {
+func (b *branch) publishRetry(r event.Retry) {
 	value, err := plainjson.Marshal(r)
 	if err != nil { // a number that JSON does not have
-		c.cfg.Log.Error("encode retry", "conversation", c.id, "err", err)
+		b.cfg.Log.Error("encode retry", "conversation", b.id, "err", err)
 		return
 	}
-	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
+	b.door.watchers.publish(b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
 }
 
 // publishPhase tells those who watch what is waited for.
-func (c *Conversation) publishPhase(p event.Phase) {
+func (b *branch) publishPhase(p event.Phase) {
 	value, err := plainjson.Marshal(p)
 	if err != nil { // a number that JSON does not have
-		c.cfg.Log.Error("encode phase", "conversation", c.id, "err", err)
+		b.cfg.Log.Error("encode phase", "conversation", b.id, "err", err)
 		return
 	}
-	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyPhase, Value: value}))
+	b.door.watchers.publish(b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyPhase, Value: value}))
 }

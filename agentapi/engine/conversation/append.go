@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -25,7 +24,7 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	err := c.door.try(inside, func() error {
 		c.leaveGoal()
 		if c.job != nil {
-			if err := c.keep(d); err != nil {
+			if err := c.branch.keep(d); err != nil {
 				return err
 			}
 		}
@@ -43,32 +42,4 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	case <-c.door.gone:
 		return c.door.closed()
 	}
-}
-
-// take writes a message into the log. One that was appended sets the status of a
-// run that has ended back, and tells its id, as OpenHands does.
-func (c *Conversation) take(d *delivery) error {
-	if !d.always {
-		return c.userMessage(d)
-	}
-	switch c.dir.State.Status {
-	case event.Finished, event.Stuck:
-		if err := c.setStatus(event.Idle); err != nil {
-			return err
-		}
-	}
-	if err := c.userMessage(d); err != nil {
-		return err
-	}
-	c.forget(d)
-	return c.update("last_user_message_id", c.dir.State.LastUserMessageID)
-}
-
-// plainText is the texts of a message without its images.
-func plainText(content []event.Content) string {
-	var b strings.Builder
-	for _, item := range content {
-		b.WriteString(item.Text)
-	}
-	return b.String()
 }

@@ -34,7 +34,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	var choice Choice
 	err := c.whenReady(ctx, func() {
 		choice = Choice{Profile: c.choice.Profile, Usage: askUsage}
-		req = llm.Request{Messages: c.history(), Tools: c.offers(), CacheKey: c.id}
+		req = llm.Request{Messages: c.history(), Tools: c.offers(), CacheKey: c.branch.id}
 	})
 	if err != nil {
 		return "", c.door.unlessEnded(err)
@@ -49,8 +49,8 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	if err != nil {
 		return "", c.askError(ctx, err)
 	}
-	if err := c.door.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
-		c.cfg.Log.Warn("count a question", "conversation", c.id, "err", err)
+	if err := c.door.try(ctx, func() error { c.branch.stats.add(model.Info(), resp, c.cfg.Now()); return c.branch.save(lazily) }); err != nil {
+		c.cfg.Log.Warn("count a question", "conversation", c.branch.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))
 	if answer == "" {
@@ -76,11 +76,11 @@ func (c *Conversation) askError(ctx context.Context, err error) error {
 // history is what the model is shown of the conversation, with a system prompt
 // also where the log has none yet.
 func (c *Conversation) history() []event.LLMMessage {
-	if c.introduced {
-		return c.view.Messages()
+	if c.branch.introduced {
+		return c.branch.view.Messages()
 	}
-	prompt := event.New("prompt", c.stamp(), event.SourceAgent, "", masked(c.cfg.Secrets, c.systemPrompt()))
-	return append(view.New(render, []event.Event{prompt}).Messages(), c.view.Messages()...)
+	prompt := event.New("prompt", c.branch.stamp(), event.SourceAgent, "", masked(c.cfg.Secrets, c.systemPrompt()))
+	return append(view.New(render, []event.Event{prompt}).Messages(), c.branch.view.Messages()...)
 }
 
 // whenReady has the conversation's goroutine run f when there are tools and a
@@ -88,7 +88,7 @@ func (c *Conversation) history() []event.LLMMessage {
 func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 	done := make(chan error, 1)
 	err := c.door.try(ctx, func() error {
-		if c.tools != nil && c.model != nil {
+		if c.tools != nil && c.branch.model != nil {
 			f()
 			done <- nil
 			return nil

@@ -96,7 +96,7 @@ func (c *Conversation) Blocked(b sandbox.Block) {
 		e.Allow = ""
 	}
 	if c.door.blocks.add(b, e) {
-		c.publishBlock(e)
+		c.branch.publishBlock(e)
 	}
 }
 
@@ -109,13 +109,13 @@ func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bo
 
 // publishBlock tells those who watch. The log of the conversation does not have it,
 // because no other program knows such an event: it has the observation.
-func (c *Conversation) publishBlock(b event.Block) {
-	value, err := plainjson.Marshal(b)
+func (b *branch) publishBlock(block event.Block) {
+	value, err := plainjson.Marshal(block)
 	if err != nil { // there are only texts in it
-		c.cfg.Log.Error("encode block", "conversation", c.id, "err", err)
+		b.cfg.Log.Error("encode block", "conversation", b.id, "err", err)
 		return
 	}
-	c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
+	b.door.watchers.publish(b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
 }
 
 // telling is a tool whose results say what the box refused meanwhile.
@@ -143,7 +143,7 @@ func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	noted, err := tool.WithNote(result, refusedText(list))
 	if err != nil {
-		t.c.cfg.Log.Error("note what the sandbox refused", "conversation", t.c.id, "err", err)
+		t.c.cfg.Log.Error("note what the sandbox refused", "conversation", t.c.branch.id, "err", err)
 		return result, nil
 	}
 	return noted, nil

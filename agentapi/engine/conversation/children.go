@@ -16,7 +16,7 @@ func (c *Conversation) Progress(line string) {
 		return // a text always can be encoded
 	}
 	_ = c.door.try(context.Background(), func() error { // it does not matter to a conversation that has ended
-		c.door.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
+		c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
 		return nil
 	})
 }
@@ -25,13 +25,13 @@ func (c *Conversation) Progress(line string) {
 // a conversation that belongs to this one.
 func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) error {
 	return c.door.try(ctx, func() error {
-		c.stats.replace(key, s)
+		c.branch.stats.replace(key, s)
 		return nil
 	})
 }
 
 // Stored is the state as it is stored.
 func (c *Conversation) Stored(ctx context.Context) (s store.State, err error) {
-	err = c.door.try(ctx, func() error { s = c.dir.State.Clone(); return nil })
+	err = c.door.try(ctx, func() error { s = c.branch.dir.State.Clone(); return nil })
 	return s, err
 }

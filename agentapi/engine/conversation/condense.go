@@ -29,8 +29,8 @@ func (c *Conversation) condense() (bool, error) {
 	if c.stopping {
 		return true, nil
 	}
-	need := set.NeedOf(c.view, r.tokens, r.soft)
-	if !need.Any() || !need.Hard() && c.view.Len() < c.condenseAt {
+	need := set.NeedOf(c.branch.view, r.tokens, r.soft)
+	if !need.Any() || !need.Hard() && c.branch.view.Len() < c.branch.condenseAt {
 		return false, nil
 	}
 	ctx := context.Background()
@@ -40,7 +40,7 @@ func (c *Conversation) condense() (bool, error) {
 		if done || c.stopping || errors.Is(err, errStorage) {
 			return true, err
 		}
-		c.cfg.Log.Warn("no summary", "conversation", c.id, "err", err)
+		c.cfg.Log.Warn("no summary", "conversation", c.branch.id, "err", err)
 		switch {
 		case !need.Hard():
 		case errors.Is(err, errUnusable), r.hard > 0 && isTooLong(err):
@@ -50,7 +50,7 @@ func (c *Conversation) condense() (bool, error) {
 		}
 	}
 	if !need.Hard() {
-		c.condenseAt = c.view.Len() + retryAfter
+		c.branch.condenseAt = c.branch.view.Len() + retryAfter
 		return false, nil
 	}
 	return c.condenseAll(ctx, need, r)
@@ -58,7 +58,7 @@ func (c *Conversation) condense() (bool, error) {
 
 // condenseAll takes out everything but the question.
 func (c *Conversation) condenseAll(ctx context.Context, need condenser.Need, r room) (bool, error) {
-	cut, ok := condenser.Everything(c.view)
+	cut, ok := condenser.Everything(c.branch.view)
 	switch {
 	case ok && r.hard > 0:
 		return true, c.leaveOut(cut, r)
@@ -144,11 +144,11 @@ func (c *Conversation) summarize(ctx context.Context, cut condenser.Cut, preview
 	case err != nil:
 		return false, err
 	}
-	c.stats.add(model.Info(), resp, c.cfg.Now())
-	c.known.makeUnique(&resp)
+	c.branch.stats.add(model.Info(), resp, c.cfg.Now())
+	c.branch.known.makeUnique(&resp)
 	replaced := 0
 	for _, i := range cut.Gone {
-		replaced += c.view.Weight(i).Bytes
+		replaced += c.branch.view.Weight(i).Bytes
 	}
 	text := strings.TrimSpace(event.PlainText(resp.Message.Content))
 	if flaw := condenser.Flaw(text, replaced); flaw != "" {
@@ -164,19 +164,19 @@ func (c *Conversation) summarize(ctx context.Context, cut condenser.Cut, preview
 // each event where that is needed.
 func (c *Conversation) summaryRequest(cut condenser.Cut, preview int, r room) (llm.Request, error) {
 	limit, ok := r.summaryLimit()
-	if !ok || !condenser.Tells(c.view, cut) {
+	if !ok || !condenser.Tells(c.branch.view, cut) {
 		return llm.Request{}, fmt.Errorf("%w: there is no room or no need for one", errUnusable)
 	}
 	brief := r.hard > 0 && r.window <= smallContext
 	const least = 40 // characters of an event that say what it was
 	for {
-		messages := condenser.Request(c.view, cut, preview, brief)
+		messages := condenser.Request(c.branch.view, cut, preview, brief)
 		var w view.Weight
 		for _, m := range messages {
 			w.Bytes += len(event.PlainText(m.Content))
 		}
 		if r.hard == 0 || c.scaled(w.Tokens(0))+limit+int64(len(messages))*perMessage < r.hard {
-			return llm.Request{Messages: messages, CacheKey: c.id, MaxOutput: limit}, nil
+			return llm.Request{Messages: messages, CacheKey: c.branch.id, MaxOutput: limit}, nil
 		}
 		if preview = int(float64(preview) * resetScaling); preview < least {
 			return llm.Request{}, fmt.Errorf("%w: what it is to replace does not fit into the context", errUnusable)
@@ -190,7 +190,7 @@ func (c *Conversation) leaveOut(cut condenser.Cut, r room) error {
 	line := condenser.LeftOut
 	text := &line
 	fits := r.hard == 0 || r.fixed+c.scaled(view.Weight{Bytes: 2 * len(line)}.Tokens(0)) < r.hard // with its header
-	if !fits || !condenser.Tells(c.view, cut) {
+	if !fits || !condenser.Tells(c.branch.view, cut) {
 		text = nil
 	}
 	return c.forgetEvents(cut, text, c.cfg.NewID())
@@ -200,10 +200,10 @@ func (c *Conversation) leaveOut(cut condenser.Cut, r room) error {
 func (c *Conversation) forgetEvents(cut condenser.Cut, summary *string, responseID string) error {
 	body := &event.Condensation{LLMResponseID: responseID, SummaryOffset: &cut.Offset, Summary: summary}
 	for _, i := range cut.Gone {
-		body.ForgottenEventIDs = append(body.ForgottenEventIDs, c.view.Event(i).ID)
+		body.ForgottenEventIDs = append(body.ForgottenEventIDs, c.branch.view.Event(i).ID)
 	}
-	c.tokens = 0 // not known before the next answer
-	if _, err := c.append(event.SourceEnvironment, body, durable); err != nil {
+	c.branch.tokens = 0 // not known before the next answer
+	if _, err := c.branch.append(event.SourceEnvironment, body, durable); err != nil {
 		return errors.Join(errStorage, err)
 	}
 	return nil
@@ -216,11 +216,11 @@ var errStorage = errors.New("store the summary")
 const unknownImage = 2000
 
 // perImage is what an image counts for the model that answers, in tokens.
-func (c *Conversation) perImage() int64 {
-	if c.model == nil {
+func (b *branch) perImage() int64 {
+	if b.model == nil {
 		return unknownImage
 	}
-	info := c.model.Info()
+	info := b.model.Info()
 	if info.Vision && info.ImageTokens == 0 {
 		return unknownImage
 	}
@@ -230,14 +230,14 @@ func (c *Conversation) perImage() int64 {
 // estimate is the size of a request whose provider counts no tokens.
 func (c *Conversation) estimate(req llm.Request) int64 {
 	var w view.Weight
-	for i := range c.view.Len() {
-		w.Bytes += c.view.Weight(i).Bytes
-		w.Images += c.view.Weight(i).Images
+	for i := range c.branch.view.Len() {
+		w.Bytes += c.branch.view.Weight(i).Bytes
+		w.Images += c.branch.view.Weight(i).Images
 	}
 	for _, t := range req.Tools {
 		w.Bytes += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	return w.Tokens(c.perImage())
+	return w.Tokens(c.branch.perImage())
 }
 
 // inputLimit is how many tokens a request may have; 0 if nobody knows.

@@ -17,10 +17,10 @@ import (
 func (c *Conversation) Recent(ctx context.Context, n int) (string, error) {
 	var messages []string
 	err := c.door.try(ctx, func() error {
-		for i := c.dir.Len() - 1; i >= 0 && len(messages) < n; i-- {
-			e, _, _, err := c.dir.From(i).Next()
+		for i := c.branch.dir.Len() - 1; i >= 0 && len(messages) < n; i-- {
+			e, _, _, err := c.branch.dir.From(i).Next()
 			if err != nil {
-				return c.storageError(err)
+				return c.branch.storageError(err)
 			}
 			m, ok := e.Body.(*event.Message)
 			if !ok {
@@ -57,12 +57,12 @@ func (c *Conversation) Consult(ctx context.Context, choice Choice, system, user 
 	if err != nil {
 		return "", err
 	}
-	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(system)), message("user", texts(user))}, CacheKey: c.id}
+	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(system)), message("user", texts(user))}, CacheKey: c.branch.id}
 	resp, err := call(ctx, model, req, nil)
 	if err != nil {
 		return "", c.consultError(ctx, err)
 	}
-	err = c.door.try(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
+	err = c.door.try(ctx, func() error { c.branch.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
 	return c.cfg.Secrets.Mask(plainText(resp.Message.Content)), err
 }
 

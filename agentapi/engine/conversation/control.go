@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -19,10 +20,10 @@ import (
 func (c *Conversation) Run(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
 		switch {
-		case c.dir.State.Status == event.Running || c.door.wanted || c.door.taking != nil && c.door.taking.run:
+		case c.branch.dir.State.Status == event.Running || c.door.wanted || c.door.taking != nil && c.door.taking.run:
 			return errRunning
-		case c.dir.State.Status == event.Finished:
-			c.door.watchers.publish(c.snapshot())
+		case c.branch.dir.State.Status == event.Finished:
+			c.door.watchers.publish(c.branch.snapshot())
 		default:
 			c.door.wanted, c.stale = true, true
 		}
@@ -40,18 +41,18 @@ func (c *Conversation) Suspend(ctx context.Context) error {
 
 func (c *Conversation) suspend() error {
 	c.door.leaveUnanswered()
-	switch c.dir.State.Status {
+	switch c.branch.dir.State.Status {
 	case event.Running:
 		c.pausing = true
 	case event.Idle:
 		c.door.wanted = false
-		if err := c.setStatus(event.Paused); err != nil {
-			return c.storageError(err)
+		if err := c.branch.setStatus(event.Paused); err != nil {
+			return c.branch.storageError(err)
 		}
-		if _, err := c.append(event.SourceUser, &event.Pause{}, durable); err != nil {
-			return c.storageError(err)
+		if _, err := c.branch.append(event.SourceUser, &event.Pause{}, durable); err != nil {
+			return c.branch.storageError(err)
 		}
-		return c.changed()
+		return c.branch.changed()
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func (c *Conversation) Halt(ctx context.Context) error {
 	err := c.door.try(ctx, func() error {
 		c.leaveGoal()
 		err := c.suspend()
-		if c.dir.State.Status == event.Running {
+		if c.branch.dir.State.Status == event.Running {
 			c.stop()
 			over = c.running
 		}
@@ -91,14 +92,14 @@ func (c *Conversation) Halt(ctx context.Context) error {
 // confirm knows.
 func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
 	return c.door.try(ctx, func() error {
-		return c.replace("confirmation_policy", &c.dir.State.ConfirmationPolicy, policy)
+		return c.branch.replace("confirmation_policy", &c.branch.dir.State.ConfirmationPolicy, policy)
 	})
 }
 
 // SetAnalyzer replaces the security analyzer; nil: nobody rates actions.
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
 	return c.door.try(ctx, func() error {
-		return c.replace("security_analyzer", &c.dir.State.SecurityAnalyzer, analyzer)
+		return c.branch.replace("security_analyzer", &c.branch.dir.State.SecurityAnalyzer, analyzer)
 	})
 }
 
@@ -106,32 +107,18 @@ func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage
 // others are told of.
 func (c *Conversation) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
 	return c.door.try(ctx, func() error {
-		old := c.dir.State.Tags
+		old := c.branch.dir.State.Tags
 		all, shown := change(old)
 		if maps.Equal(old, all) {
 			return nil
 		}
-		c.dir.State.Tags = all
-		if err := c.save(durable); err != nil {
-			c.dir.State.Tags = old
-			return c.storageError(err)
+		c.branch.dir.State.Tags = all
+		if err := c.branch.save(durable); err != nil {
+			c.branch.dir.State.Tags = old
+			return c.branch.storageError(err)
 		}
-		return c.storageError(c.update(event.KeyTags, shown))
+		return c.branch.storageError(c.branch.update(event.KeyTags, shown))
 	})
-}
-
-// replace changes a member of the state, and tells of it.
-func (c *Conversation) replace(key string, member *json.RawMessage, value json.RawMessage) error {
-	old := *member
-	if string(old) == string(value) {
-		return nil
-	}
-	*member = value
-	if err := c.save(durable); err != nil {
-		*member = old
-		return c.storageError(err)
-	}
-	return c.storageError(c.update(key, value))
 }
 
 // Secrets are secrets that a conversation gets.
@@ -148,18 +135,18 @@ type Secrets struct {
 // has them.
 func (c *Conversation) AddSecrets(ctx context.Context, s Secrets) error {
 	return c.door.try(ctx, func() error {
-		merged, err := mergeSecrets(c.dir.State.SecretRegistry, s.Stored)
+		merged, err := mergeSecrets(c.branch.dir.State.SecretRegistry, s.Stored)
 		if err != nil {
 			return &agentapi.Error{
 				Kind: agentapi.ErrRefused, Err: err,
 				Msg: "The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.",
 			}
 		}
-		old := c.dir.State.SecretRegistry
-		c.dir.State.SecretRegistry = merged
-		if err := c.save(durable); err != nil {
-			c.dir.State.SecretRegistry = old
-			return c.storageError(err)
+		old := c.branch.dir.State.SecretRegistry
+		c.branch.dir.State.SecretRegistry = merged
+		if err := c.branch.save(durable); err != nil {
+			c.branch.dir.State.SecretRegistry = old
+			return c.branch.storageError(err)
 		}
 		c.cfg.Secrets.Set(s.Values)
 		if s.Added != nil {
@@ -196,19 +183,53 @@ func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) 
 // Working reports whether the conversation has something to do: a run, or a goal
 // that does not wait for a person.
 func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
-	err = c.door.try(ctx, func() error { working = c.busy() && c.dir.State.Status != event.Waiting; return nil })
+	err = c.door.try(ctx, func() error { working = c.busy() && c.branch.dir.State.Status != event.Waiting; return nil })
 	return working, err
 }
 
 // busy reports whether the log is about to grow.
 func (c *Conversation) busy() bool {
-	return c.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.dir.State.Status == event.Running
+	return c.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.branch.dir.State.Status == event.Running
 }
 
-// changed keeps and tells a state that no run has changed.
-func (c *Conversation) changed() error {
-	err := c.save(lazily)
-	c.settle.Reset(settleAfter)
-	c.door.watchers.publish(c.snapshot())
-	return c.storageError(err)
+// decide answers what waits for a confirmation.
+func (c *Conversation) decide(d agentapi.Decision) error {
+	switch {
+	case c.branch.dir.State.Status == event.Running || c.door.wanted:
+		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
+	case c.branch.dir.State.Status != event.Waiting:
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
+	case d.Accept:
+		c.door.wanted = true
+		return nil
+	}
+	reason := d.Reason
+	if reason == "" {
+		reason = defaultReason
+	}
+	for _, e := range slices.Clone(c.branch.open) {
+		if err := c.branch.reject(e, reason, "user"); err != nil {
+			return c.branch.storageError(err)
+		}
+	}
+	if err := c.branch.setStatus(event.Idle); err != nil {
+		return c.branch.storageError(err)
+	}
+	return c.branch.storageError(c.branch.save(durable))
+}
+
+// confirm stores the policy of a mode, and an analyzer if it needs one and there
+// is none.
+func (b *branch) confirm(mode agentapi.Confirmation) error {
+	s := &b.dir.State
+	old := *s
+	s.ConfirmationPolicy = mode.Policy()
+	if mode == agentapi.ConfirmRisky && !agentapi.Rated(s.SecurityAnalyzer) {
+		s.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
+	if err := b.save(durable); err != nil {
+		*s = old
+		return b.storageError(err)
+	}
+	return b.update("confirmation_policy", s.ConfirmationPolicy)
 }

@@ -28,9 +28,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
-	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -157,53 +155,32 @@ type Host interface {
 // Conversation is an open conversation. Its methods may be called at the same
 // time.
 type Conversation struct {
-	cfg    Config
-	id     string
+	cfg    *Config
 	door   *door
-	vision atomic.Bool                 // of model
+	branch *branch
+	vision atomic.Bool                 // of the model
 	mcp    atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
 	// What follows belongs to the conversation's goroutine.
-	dir       *store.Dir
-	view      *view.View
-	head      string
-	open      []event.Event // actions of the branch that have no result
-	trace     stuck.Trace   // of the branch
-	stats     stats
-	choice    Choice
-	model     llm.Model       // nil: to be asked for
-	tools     *toolbox        // nil: to be made
-	kept      []store.Waiting // on the disk: accepted, and not in the log yet
-	goal      *goal           // that is pursued; nil: none
-	running   chan struct{}   // closed at the end of the run; nil: there was none
-	job       *job
-	lease     *time.Ticker
-	settle    *time.Timer
-	unsettled bool            // something has changed since the disk was asked to keep the state
-	saved     bool            // the base state says that this run runs
-	nudged    string          // the event for which the agent was nudged
-	known     ids             // of the branch
-	concealed map[string]bool // open actions that were read without the secrets in their arguments
-	refused   int             // answers in a row that could not be used
-	cuts      int             // answers in a row that were cut off before they could be used
-	tooLong   int             // calls in a row that exceeded the context
-	shown     strings.Builder // what was published of an answer that is not in the log
-	item      string          // the id of the event for what the model writes; "" as long as it has written nothing
-	tokens    int64           // of the next request, as far as known; 0: unknown
-	fitted    bool            // the system prompt in the view is small, or cannot be
-	density   float64         // tokens of a request by those that were estimated; 0: unknown
-
-	condenseAt int // the size of the view at which a summary is tried again
-
-	notices []string // for the next message of the user
-
-	introduced bool // the log has a system prompt
-	session    bool // the hooks for the beginning have run
+	choice  Choice
+	tools   *toolbox      // nil: to be made
+	goal    *goal         // that is pursued; nil: none
+	running chan struct{} // closed at the end of the run; nil: there was none
+	job     *job
+	lease   *time.Ticker
+	saved   bool            // the base state says that this run runs
+	nudged  string          // the event for which the agent was nudged
+	refused int             // answers in a row that could not be used
+	cuts    int             // answers in a row that were cut off before they could be used
+	tooLong int             // calls in a row that exceeded the context
+	shown   strings.Builder // what was published of an answer that is not in the log
+	item    string          // the id of the event for what the model writes; "" as long as it has written nothing
+	density float64         // tokens of a request by those that were estimated; 0: unknown
+	session bool            // the hooks for the beginning have run
 
 	stale    bool // the model is to be asked for again
-	replied  bool // the agent had answered when the run was paused
-	stopping bool // somebody interrupts
-	pausing  bool // somebody pauses
+	stopping bool // an interrupt ends what is at work
+	pausing  bool // the run ends after the step in flight
 
 	costBefore float64 // what the conversation had cost when the run began
 }
@@ -223,50 +200,42 @@ func Open(cfg Config) (*Conversation, error) {
 	if cfg.Memory == nil {
 		cfg.Memory = new(atomic.Int64)
 	}
-	c := &Conversation{
-		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
-		door: newDoor(), known: newIDs(),
-	}
-	if err := c.load(); err != nil {
+	c := &Conversation{cfg: &cfg, door: newDoor(), choice: cfg.Model}
+	c.branch = newBranch(c.cfg, c.door, c.toolMemory)
+	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
-	if err := c.loadWaiting(); err != nil {
+	if err := c.branch.loadWaiting(); err != nil {
 		return nil, err
 	}
-	c.weigh()
+	c.branch.weigh()
 	c.door.serving.Go(c.serve)
 	return c, nil
 }
 
-// What a conversation holds besides what the model is shown: its goroutine,
-// prompt and tools, and an index of its log.
-const (
-	baseMemory = 64 << 10
-	perEvent   = 512
-)
-
-func (c *Conversation) weigh() {
-	memory := baseMemory + perEvent*int64(c.dir.Len()) + c.view.Memory()
-	if c.tools != nil {
-		for _, t := range c.tools.made {
-			if h, ok := t.(tool.Holder); ok {
-				memory += h.Held()
-			}
+// toolMemory is what the tools hold in memory, in bytes.
+func (c *Conversation) toolMemory() (memory int64) {
+	if c.tools == nil {
+		return 0
+	}
+	for _, t := range c.tools.made {
+		if h, ok := t.(tool.Holder); ok {
+			memory += h.Held()
 		}
 	}
-	c.cfg.Memory.Store(memory)
+	return memory
 }
 
 // Status is where the conversation stands.
 func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {
-	err = c.door.try(ctx, func() error { s = c.dir.State.Status; return nil })
+	err = c.door.try(ctx, func() error { s = c.branch.dir.State.Status; return nil })
 	return s, err
 }
 
 // State is the state now.
 func (c *Conversation) State(ctx context.Context) (event.State, error) {
 	var s event.State
-	err := c.door.try(ctx, func() error { s = c.state(); return nil })
+	err := c.door.try(ctx, func() error { s = c.branch.state(); return nil })
 	return s, err
 }
 
@@ -280,7 +249,7 @@ func (c *Conversation) Profile(ctx context.Context) (profile string, err error) 
 func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
 	var s *Stream
 	err := c.door.try(ctx, func() (err error) {
-		s, err = c.watch(after)
+		s, err = c.branch.watch(after)
 		return err
 	})
 	return s, err
@@ -310,7 +279,7 @@ func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 // Interrupt stops the run at once.
 func (c *Conversation) Interrupt(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
-		if c.dir.State.Status == event.Running {
+		if c.branch.dir.State.Status == event.Running {
 			c.stop()
 		}
 		return nil
@@ -319,7 +288,7 @@ func (c *Conversation) Interrupt(ctx context.Context) error {
 
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
-	return c.door.try(ctx, func() error { c.pausing = c.dir.State.Status == event.Running; return nil })
+	return c.door.try(ctx, func() error { c.pausing = c.branch.dir.State.Status == event.Running; return nil })
 }
 
 // Switch makes the following calls of the model go to another profile, and
@@ -327,7 +296,7 @@ func (c *Conversation) Pause(ctx context.Context) error {
 func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
 	var choice Choice
 	var agent json.RawMessage
-	if err := c.door.try(ctx, func() error { choice, agent = c.choice, c.dir.State.Agent; return nil }); err != nil {
+	if err := c.door.try(ctx, func() error { choice, agent = c.choice, c.branch.dir.State.Agent; return nil }); err != nil {
 		return "", err
 	}
 	next := choice
@@ -349,7 +318,7 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 
 // Log is the log as it is now. It may be read by anybody.
 func (c *Conversation) Log(ctx context.Context) (log store.Log, err error) {
-	err = c.door.try(ctx, func() error { log = c.dir.From(0); return nil })
+	err = c.door.try(ctx, func() error { log = c.branch.dir.From(0); return nil })
 	return log, err
 }
 
@@ -368,7 +337,7 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 		return err
 	}
 	return c.door.try(ctx, func() error {
-		agent, err := change(c.dir.State.Agent)
+		agent, err := change(c.branch.dir.State.Agent)
 		if err != nil {
 			return err
 		}
@@ -378,7 +347,7 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 
 // Confirm makes the following actions wait for a person as the mode says.
 func (c *Conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
-	return c.door.try(ctx, func() error { return c.confirm(mode) })
+	return c.door.try(ctx, func() error { return c.branch.confirm(mode) })
 }
 
 // name is the model's name, empty without one.
@@ -392,8 +361,8 @@ func name(m llm.Model) string {
 // Record is the state now, and meta.json.
 func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
 	err = c.door.try(ctx, func() (err error) {
-		s, meta = c.dir.State, c.dir.Meta()
-		s.Stats, err = c.stats.stored()
+		s, meta = c.branch.dir.State, c.branch.dir.Meta()
+		s.Stats, err = c.branch.stats.stored()
 		s = s.Clone()
 		return err
 	})
@@ -402,14 +371,14 @@ func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.Ra
 
 // Change has change change what the directory holds besides its log.
 func (c *Conversation) Change(ctx context.Context, change func(*store.Dir) error) error {
-	return c.door.try(ctx, func() error { return change(c.dir) })
+	return c.door.try(ctx, func() error { return change(c.branch.dir) })
 }
 
 // Fork returns the state and the events with which a copy of this conversation,
 // up to and including the event from, begins; see [store.Dir.Fork].
 func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
 	err = c.door.try(ctx, func() (err error) {
-		s, events, err = c.dir.Fork(id, from)
+		s, events, err = c.branch.dir.Fork(id, from)
 		return err
 	})
 	return s, events, err
@@ -418,13 +387,13 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 // Notice adds a notice for the model and the person to the next message.
 func (c *Conversation) Notice(text string) {
 	// Nobody is told by a conversation that is closed.
-	_ = c.door.try(context.Background(), func() error { c.notices = append(c.notices, text); return nil })
+	_ = c.door.try(context.Background(), func() error { c.branch.notices = append(c.branch.notices, text); return nil })
 }
 
 // SkillInvoked records that the model has read a skill.
 func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 	return c.door.try(ctx, func() error {
-		s := &c.dir.State
+		s := &c.branch.dir.State
 		if !slices.Contains(s.InvokedSkills, name) {
 			s.InvokedSkills = append(s.InvokedSkills, name)
 		}
@@ -433,17 +402,19 @@ func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 }
 
 // Close interrupts a run, ends the tools and lets the directory go.
-func (c *Conversation) Close() error { return c.end(errClosed, func() error { return c.dir.Close() }) }
+func (c *Conversation) Close() error {
+	return c.end(errClosed, func() error { return c.branch.dir.Close() })
+}
 
 // CloseForChange is Close, where the conversation is opened again as soon as its directory
 // was changed. Its handles and streams end with control.ErrReopened.
 func (c *Conversation) CloseForChange() error {
-	return c.end(errReopened, func() error { return c.dir.Close() })
+	return c.end(errReopened, func() error { return c.branch.dir.Close() })
 }
 
 // Remove does what Close does, and deletes the directory.
 func (c *Conversation) Remove() error {
-	return c.end(errRemoved, func() error { return c.dir.Remove() })
+	return c.end(errRemoved, func() error { return c.branch.dir.Remove() })
 }
 
 // end ends the goroutine and its workers. It waits for each of them for the grace
@@ -462,18 +433,18 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 		go func() { // the directory is the goroutine's until it has ended
 			c.door.serving.Wait()
 			if err := last(); err != nil {
-				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
+				c.cfg.Log.Warn("close conversation", "conversation", c.branch.id, "err", err)
 			}
 		}()
-		return fmt.Errorf("conversation %s does not end: it is waiting for the disk or for a tool", c.id)
+		return fmt.Errorf("conversation %s does not end: it is waiting for the disk or for a tool", c.branch.id)
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
 	if !ends(ctx, &c.door.workers) {
-		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.id)
+		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.branch.id)
 	}
 	if !ends(ctx, &c.door.closers) { // on a busy machine a shell may need longer
-		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.id)
+		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.branch.id)
 	}
 	return last()
 }

@@ -41,10 +41,10 @@ func (c *Conversation) cutShort(resp *llm.Response) (outcome, error) {
 		hint, told = cutEmptyText, cutSilentText
 	}
 	if c.cuts == 1 {
-		return more, c.notifyAgent(hint)
+		return more, c.branch.notifyAgent(hint)
 	}
 	c.cuts = 0
-	_, err := c.append(event.SourceAgent, &event.Message{
+	_, err := c.branch.append(event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(told)), LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: event.CutMark(),
 	}, durable)
 	return finished, err

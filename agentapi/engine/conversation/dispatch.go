@@ -24,7 +24,7 @@ const finishTool = "finish"
 // may run runs. Calls behind a finish are never made: nobody would see their
 // results.
 func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
-	opts := check.Options{Analyzer: confirm.Analyzes(c.dir.State.SecurityAnalyzer)}
+	opts := check.Options{Analyzer: confirm.Analyzes(c.branch.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
 		passed, refused := check.Call(call, c.tools.defs, opts)
@@ -44,7 +44,7 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 		if c.stopping { // there is no action yet that an interrupt would have to answer
 			return more, nil
 		}
-		e, err := c.appendAs(id, event.SourceAgent, body, durable)
+		e, err := c.branch.appendAs(id, event.SourceAgent, body, durable)
 		if err != nil {
 			return more, err
 		}
@@ -56,13 +56,13 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 	if len(actions) == 0 {
 		return more, nil
 	}
-	s := &c.dir.State
+	s := &c.branch.dir.State
 	if found := confirm.Analysis(s.ConfirmationPolicy, s.SecurityAnalyzer, actions); found != nil {
-		if _, err := c.append(event.SourceEnvironment, found, lazily); err != nil {
+		if _, err := c.branch.append(event.SourceEnvironment, found, lazily); err != nil {
 			return more, err
 		}
 	}
-	if c.mustAsk(actions) {
+	if c.branch.mustAsk(actions) {
 		return waiting, nil
 	}
 	return c.execute(actions)
@@ -93,10 +93,10 @@ func thought(content []event.Content) []event.Content {
 
 func (c *Conversation) refuse(body *event.Action, r *check.Refused) error {
 	body.ToolName, body.ToolCall = r.ToolName, r.Call
-	if _, err := c.appendAs(c.itemID(), event.SourceAgent, body, durable); err != nil {
+	if _, err := c.branch.appendAs(c.itemID(), event.SourceAgent, body, durable); err != nil {
 		return err
 	}
-	return c.toolError(body, r.Message, agentAction)
+	return c.branch.toolError(body, r.Message, agentAction)
 }
 
 // The classes of a call's failure.
@@ -105,25 +105,10 @@ var (
 	internal    = event.Classification{Kind: "internal", UserAction: "none"}
 )
 
-func (c *Conversation) toolError(a *event.Action, text string, class event.Classification) error {
-	_, err := c.append(event.SourceAgent, &event.AgentError{
-		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Error: text, Classification: &class,
-	}, durable)
-	return err
-}
-
-// mustAsk reports whether a person has to say yes to the actions of an answer.
-func (c *Conversation) mustAsk(actions []event.Event) bool {
-	s := &c.dir.State
-	return !confirm.Exempt(actions) && slices.ContainsFunc(actions, func(e event.Event) bool {
-		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action))
-	})
-}
-
 // execute runs actions and records their results, in the order of the calls,
 // when all of them are there. What an interrupt kept from ending stays open.
 func (c *Conversation) execute(open []event.Event) (outcome, error) {
-	actions, err := c.rejectBlocked(slices.Clone(open))
+	actions, err := c.branch.rejectBlocked(slices.Clone(open))
 	if err != nil {
 		return more, err
 	}
@@ -157,24 +142,6 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	return next, sandboxError(results)
 }
 
-// rejectBlocked records the actions that a hook refused, and gives the others.
-func (c *Conversation) rejectBlocked(actions []event.Event) ([]event.Event, error) {
-	s := &c.dir.State
-	kept := actions[:0]
-	for _, e := range actions {
-		reason, blocked := s.BlockedActions[e.ID]
-		if !blocked {
-			kept = append(kept, e)
-			continue
-		}
-		delete(s.BlockedActions, e.ID)
-		if err := c.reject(e, reason, "hook"); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
-}
-
 const concealedText = "This call was not run: its arguments contained the value of a secret, which is never stored, " +
 	"and the conversation was closed before the call was confirmed. Make the call again, with the name of the secret, such as $NAME, in place of its value."
 
@@ -182,7 +149,7 @@ const concealedText = "This call was not run: its arguments contained the value 
 // was never here, is answered in its place, and so is one whose arguments are
 // not known any more.
 func (c *Conversation) call(e event.Event) batch.Call {
-	if c.concealed[e.ID] {
+	if c.branch.concealed[e.ID] {
 		return batch.Call{Err: &tool.ArgumentError{Msg: concealedText}}
 	}
 	a := e.Body.(*event.Action)
@@ -201,7 +168,7 @@ func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err err
 	a := e.Body.(*event.Action)
 	switch {
 	case r.Interrupted && r.Output != "" && c.door.lost == nil:
-		return false, c.toolError(a, stopped.text+" What it had written by then:\n"+r.Output, stopped.class)
+		return false, c.branch.toolError(a, stopped.text+" What it had written by then:\n"+r.Output, stopped.class)
 	case r.Interrupted:
 		return false, nil // repair answers it
 	case r.Err != nil:
@@ -212,22 +179,22 @@ func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err err
 		if unboxed(r.Err) {
 			text = notRun
 		}
-		return false, c.toolError(a, text, class)
+		return false, c.branch.toolError(a, text, class)
 	}
 	if _, err := c.hooked(hook.Event{
 		Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: r.Result.Observation,
 	}, e.ID, ""); err != nil {
 		return false, err
 	}
-	s := &c.dir.State
+	s := &c.branch.dir.State
 	extended, activated := c.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)
-	_, err = c.append(event.SourceEnvironment, &event.Observation{
+	_, err = c.branch.append(event.SourceEnvironment, &event.Observation{
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: r.Result.Observation,
 		ActionID: e.ID, ExtendedContent: list(extended),
 	}, durable)
 	if err == nil && len(activated) > 0 {
 		s.ActivatedPathRules = append(s.ActivatedPathRules, activated...)
-		err = c.update("activated_path_rules", s.ActivatedPathRules)
+		err = c.branch.update("activated_path_rules", s.ActivatedPathRules)
 	}
 	return a.ToolName == finishTool && !r.Result.IsError, err
 }

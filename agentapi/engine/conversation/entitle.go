@@ -21,7 +21,7 @@ func (c *Conversation) entitle(message string) {
 	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
 	c.door.workers.Go(func() {
 		if err := rescue.Do(func() error { c.findTitle(choice, message); return nil }); err != nil {
-			c.cfg.Log.Error("no title", "conversation", c.id, "err", err)
+			c.cfg.Log.Error("no title", "conversation", c.branch.id, "err", err)
 		}
 	})
 }
@@ -39,22 +39,22 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 	var resp llm.Response
 	model, err := c.cfg.Models.Model(ctx, choice)
 	if err == nil {
-		resp, err = call(ctx, model, llm.Request{Messages: []event.LLMMessage{title.Request(message)}, CacheKey: c.id}, nil)
+		resp, err = call(ctx, model, llm.Request{Messages: []event.LLMMessage{title.Request(message)}, CacheKey: c.branch.id}, nil)
 	}
 	if err != nil {
-		c.cfg.Log.Info("no title from the model", "conversation", c.id, "err", err)
+		c.cfg.Log.Info("no title from the model", "conversation", c.branch.id, "err", err)
 	}
 	text := title.Of(event.PlainText(resp.Message.Content), message)
 	// Closed meanwhile: then there is nothing to write a title to.
 	_ = c.door.try(context.Background(), func() error {
 		if err == nil {
-			c.stats.add(model.Info(), resp, c.cfg.Now())
+			c.branch.stats.add(model.Info(), resp, c.cfg.Now())
 		}
-		if c.dir.Meta().Description().Title != "" { // it has got one meanwhile
+		if c.branch.dir.Meta().Description().Title != "" { // it has got one meanwhile
 			return nil
 		}
-		if err := c.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
-			c.cfg.Log.Warn("save title", "conversation", c.id, "err", err)
+		if err := c.branch.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
+			c.cfg.Log.Warn("save title", "conversation", c.branch.id, "err", err)
 		}
 		return nil
 	})

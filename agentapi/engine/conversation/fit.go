@@ -11,7 +11,7 @@ func (c *Conversation) prompt(small bool) *event.SystemPrompt {
 	if small {
 		system = c.cfg.Prompt.Small
 	}
-	static, dynamic := system(c.tools.defs, c.model.Info().Model)
+	static, dynamic := system(c.tools.defs, c.branch.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static)}
 	if dynamic != "" {
 		text := event.Text(dynamic)
@@ -25,11 +25,11 @@ func (c *Conversation) prompt(small bool) *event.SystemPrompt {
 // conversation has come from a larger model. The log is not changed, and a prompt that is
 // not ours stays.
 func (c *Conversation) fitPrompt() {
-	if c.fitted || !c.small() || c.view.Len() == 0 {
+	if c.branch.fitted || !c.small() || c.branch.view.Len() == 0 {
 		return
 	}
-	c.fitted = true
-	first := c.view.Event(0)
+	c.branch.fitted = true
+	first := c.branch.view.Event(0)
 	stored, ok := first.Body.(*event.SystemPrompt)
 	if !ok {
 		return
@@ -39,6 +39,6 @@ func (c *Conversation) fitPrompt() {
 		return
 	}
 	first.Body = masked(c.cfg.Secrets, c.prompt(true))
-	c.view.Replace(0, first)
-	c.tokens = 0
+	c.branch.view.Replace(0, first)
+	c.branch.tokens = 0
 }

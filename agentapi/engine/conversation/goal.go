@@ -75,9 +75,9 @@ func (c *Conversation) ResumeGoal(ctx context.Context) error {
 		if c.busy() {
 			return errRunning
 		}
-		last, err := c.lastGoal()
+		last, err := c.branch.lastGoal()
 		if err != nil {
-			return c.storageError(err)
+			return c.branch.storageError(err)
 		}
 		if last == nil || last.Status == goalComplete || last.Status == goalCapped {
 			return control.ErrNoGoal
@@ -92,11 +92,11 @@ func (c *Conversation) begins(g *goal) error {
 	switch {
 	case c.busy():
 		return errRunning
-	case c.dir.State.Status == event.Waiting:
+	case c.branch.dir.State.Status == event.Waiting:
 		return errUndecided
 	}
 	c.goal = g
-	return c.storageError(c.tellGoal(goalRunning, nil))
+	return c.branch.storageError(c.tellGoal(goalRunning, nil))
 }
 
 // StopGoal ends the goal. A run that goes on is left to its end. The error is
@@ -116,7 +116,7 @@ func (c *Conversation) leaveGoal() {
 	if c.goal == nil {
 		return
 	}
-	if c.job != nil && c.dir.State.Status != event.Running {
+	if c.job != nil && c.branch.dir.State.Status != event.Running {
 		c.job.cancel()
 	}
 	c.endGoal(goalInterrupted, nil)
@@ -124,7 +124,7 @@ func (c *Conversation) leaveGoal() {
 
 func (c *Conversation) endGoal(status string, v *verdict) {
 	if err := c.tellGoal(status, v); err != nil {
-		c.cfg.Log.Error("store what became of the goal", "conversation", c.id, "err", err)
+		c.cfg.Log.Error("store what became of the goal", "conversation", c.branch.id, "err", err)
 	}
 	c.goal = nil
 }
@@ -134,7 +134,7 @@ func (c *Conversation) tellGoal(status string, v *verdict) error {
 	if v != nil {
 		v.Missing = c.cfg.Secrets.Mask(v.Missing)
 	}
-	return c.update(KeyGoal, goalJSON{
+	return c.branch.update(KeyGoal, goalJSON{
 		Active: status == goalRunning, Status: status, Iteration: g.iteration, MaxIterations: g.iterations,
 		Objective: c.cfg.Secrets.Mask(g.objective), Verdict: v,
 	})
@@ -154,7 +154,7 @@ func (c *Conversation) pursue() {
 		return
 	}
 	// A repetition is no reason to end: the judge sees it, and the agent hears so.
-	if s := c.dir.State.Status; s == event.Paused || s == event.Failed {
+	if s := c.branch.dir.State.Status; s == event.Paused || s == event.Failed {
 		c.endGoal(goalInterrupted, nil)
 		return
 	}
@@ -180,16 +180,16 @@ func (c *Conversation) failGoal(g *goal, cause error) {
 	if c.goal != g {
 		return
 	}
-	c.cfg.Log.Warn("a goal was left", "conversation", c.id, "err", c.cfg.Secrets.Mask(cause.Error()))
+	c.cfg.Log.Warn("a goal was left", "conversation", c.branch.id, "err", c.cfg.Secrets.Mask(cause.Error()))
 	c.endGoal(goalInterrupted, nil)
 	if c.door.closing || c.door.lost != nil {
 		return
 	}
-	if _, err := c.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
-		c.cfg.Log.Error("store an error", "conversation", c.id, "err", err)
+	if _, err := c.branch.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
+		c.cfg.Log.Error("store an error", "conversation", c.branch.id, "err", err)
 	}
-	if err := c.changed(); err != nil {
-		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+	if err := c.branch.changed(); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func (c *Conversation) tell(g *goal) error {
 	}
 	text := g.next
 	g.next = ""
-	if err := errors.Join(c.answerOpen(), c.introduce()); err != nil {
+	if err := errors.Join(c.branch.answerOpen(), c.introduce()); err != nil {
 		return err
 	}
 	return c.take(&delivery{content: texts(text), always: true})
@@ -214,9 +214,9 @@ func (c *Conversation) tell(g *goal) error {
 // judge asks the model, with nothing but the objective and what was said and done,
 // whether that is enough.
 func (c *Conversation) judge(g *goal) (v verdict, err error) {
-	model, was := c.model, c.stats.calls
+	model, was := c.branch.model, c.branch.stats.calls
 	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", c.transcript(model.Info())).Replace(judgeText)
-	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: c.id}
+	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: c.branch.id}
 	var resp llm.Response
 	broke := c.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, c.announcing(j, nil)) })
 	if broke != nil {
@@ -226,8 +226,8 @@ func (c *Conversation) judge(g *goal) (v verdict, err error) {
 		return v, err
 	}
 	g.iteration++
-	c.stats.add(model.Info(), resp, c.cfg.Now())
-	if err := errors.Join(c.updateStats(was), c.save(lazily)); err != nil {
+	c.branch.stats.add(model.Info(), resp, c.cfg.Now())
+	if err := errors.Join(c.branch.updateStats(was), c.branch.save(lazily)); err != nil {
 		return v, err
 	}
 	return parseVerdict(plainText(resp.Message.Content)), nil
@@ -241,7 +241,7 @@ const maxTranscript = 400_000
 // model, the end stays.
 func (c *Conversation) transcript(info llm.Info) string {
 	var b strings.Builder
-	for _, m := range c.view.Messages() {
+	for _, m := range c.branch.view.Messages() {
 		if m.Role == "system" {
 			continue
 		}
@@ -298,9 +298,9 @@ func followup(iteration int, v verdict) string {
 }
 
 // lastGoal is what the log says last of a goal; nil for nothing.
-func (c *Conversation) lastGoal() (*goalJSON, error) {
-	for i := c.dir.Len() - 1; i >= 0; i-- {
-		e, _, _, err := c.dir.From(i).Next()
+func (b *branch) lastGoal() (*goalJSON, error) {
+	for i := b.dir.Len() - 1; i >= 0; i-- {
+		e, _, _, err := b.dir.From(i).Next()
 		if err != nil {
 			return nil, err
 		}

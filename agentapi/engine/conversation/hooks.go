@@ -19,14 +19,14 @@ func (c *Conversation) hooked(e hook.Event, actionID, messageID string) ([]hook.
 	e.Message = c.cfg.Secrets.Mask(e.Message)
 	var results []hook.Result
 	if err := c.await(context.Background(), func(j *job) { results = c.cfg.Hooks.Run(j.ctx, e) }); err != nil {
-		c.cfg.Log.Warn("run hooks", "conversation", c.id, "event", e.Type, "err", err)
+		c.cfg.Log.Warn("run hooks", "conversation", c.branch.id, "event", e.Type, "err", err)
 		return nil, nil // a hook that does not end refuses nothing
 	}
 	for _, r := range results {
 		if r.Unable {
-			c.cfg.Log.Warn("a hook could not be started", "conversation", c.id, "event", e.Type, "hook", r.Command, "refused", r.Blocked, "err", r.Err)
+			c.cfg.Log.Warn("a hook could not be started", "conversation", c.branch.id, "event", e.Type, "hook", r.Command, "refused", r.Blocked, "err", r.Err)
 		}
-		_, err := c.append(event.SourceHook, &event.HookExecution{
+		_, err := c.branch.append(event.SourceHook, &event.HookExecution{
 			HookEventType: hook.Name(e.Type), HookCommand: r.Command, ToolName: e.Tool, Success: r.Success, Blocked: r.Blocked,
 			ExitCode: r.ExitCode, Stdout: r.Stdout, Stderr: r.Stderr, Reason: r.Reason, AdditionalContext: r.Context, Error: r.Err,
 			ActionID: actionID, MessageID: messageID, HookInput: e.Logged(),
@@ -43,7 +43,7 @@ func (c *Conversation) hooked(e hook.Event, actionID, messageID string) ([]hook.
 func (c *Conversation) beforeTool(id string, a *event.Action) error {
 	results, err := c.hooked(hook.Event{Type: hookfile.PreToolUse, Tool: a.ToolName, Input: a.Action}, id, "")
 	if why := hook.Refusal(results); why != "" {
-		c.dir.State.BlockedActions[id] = c.cfg.Secrets.Mask(strings.TrimSpace(why))
+		c.branch.dir.State.BlockedActions[id] = c.cfg.Secrets.Mask(strings.TrimSpace(why))
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (c *Conversation) mustGoOn() (bool, error) {
 	if said := contexts(results); said != "" {
 		why = said
 	}
-	return true, c.notifyAgent(stopFeedback + strings.TrimSpace(why))
+	return true, c.branch.notifyAgent(stopFeedback + strings.TrimSpace(why))
 }
 
 // beginSession runs the hooks for the beginning, once while the conversation is open.
@@ -106,10 +106,10 @@ func (c *Conversation) endSession() {
 	})
 	defer stop()
 	if _, err := c.hooked(hook.Event{Type: hookfile.SessionEnd}, "", ""); err != nil {
-		c.cfg.Log.Warn("run hooks", "conversation", c.id, "event", hookfile.SessionEnd, "err", err)
+		c.cfg.Log.Warn("run hooks", "conversation", c.branch.id, "event", hookfile.SessionEnd, "err", err)
 		return
 	}
-	if err := c.save(lazily); err != nil {
-		c.cfg.Log.Warn("save conversation", "conversation", c.id, "err", err)
+	if err := c.branch.save(lazily); err != nil {
+		c.cfg.Log.Warn("save conversation", "conversation", c.branch.id, "err", err)
 	}
 }

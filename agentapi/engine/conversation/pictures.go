@@ -18,9 +18,9 @@ const keyRefused = "ohgw_refused_pictures"
 // refused is the value of that member: ids of events by the name of the model.
 type refused map[string][]string
 
-func (c *Conversation) refusals() (state map[string]json.RawMessage, r refused) {
+func (b *branch) refusals() (state map[string]json.RawMessage, r refused) {
 	// What cannot be read is nothing that was noted here.
-	_ = json.Unmarshal(c.dir.State.AgentState, &state)
+	_ = json.Unmarshal(b.dir.State.AgentState, &state)
 	_ = json.Unmarshal(state[keyRefused], &r)
 	return state, r
 }
@@ -28,16 +28,16 @@ func (c *Conversation) refusals() (state map[string]json.RawMessage, r refused) 
 // hidePictures hides the pictures that the provider of this model has refused, and
 // gives their events. Another model is shown them: it may take what this one does
 // not.
-func (c *Conversation) hidePictures() map[string]bool {
+func (b *branch) hidePictures() map[string]bool {
 	ids := make(map[string]bool)
-	if c.model == nil {
+	if b.model == nil {
 		return ids
 	}
-	_, r := c.refusals()
-	for _, id := range r[c.model.Info().Model] {
+	_, r := b.refusals()
+	for _, id := range r[b.model.Info().Model] {
 		ids[id] = true
 	}
-	c.view.Hide(ids)
+	b.view.Hide(ids)
 	return ids
 }
 
@@ -49,7 +49,7 @@ func (c *Conversation) hidePictures() map[string]bool {
 // one without vision, may have given those answers.
 func (c *Conversation) suspects(err error) []map[string]bool {
 	failed, ok := errors.AsType[*llm.Error](err)
-	if !ok || !c.model.Info().Vision {
+	if !ok || !c.branch.model.Info().Vision {
 		return nil
 	}
 	may, named := failed.MayBePictures()
@@ -57,7 +57,7 @@ func (c *Conversation) suspects(err error) []map[string]bool {
 		return nil
 	}
 	fresh, all := make(map[string]bool), make(map[string]bool)
-	for _, p := range c.view.Pictures() {
+	for _, p := range c.branch.view.Pictures() {
 		all[p.ID] = true
 		if !p.Answered {
 			fresh[p.ID] = true
@@ -76,25 +76,25 @@ func (c *Conversation) suspects(err error) []map[string]bool {
 // refusePictures records that the provider refuses the pictures of these events:
 // the same request without them was answered.
 func (c *Conversation) refusePictures(ids map[string]bool, err error) error {
-	state, r := c.refusals()
+	state, r := c.branch.refusals()
 	if state == nil {
 		state = make(map[string]json.RawMessage)
 	}
 	if r == nil {
 		r = make(refused)
 	}
-	model := c.model.Info().Model
+	model := c.branch.model.Info().Model
 	r[model] = append(r[model], slices.Sorted(maps.Keys(ids))...)
-	c.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", c.id, "model", model, "events", len(ids), "err", err)
+	c.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", c.branch.id, "model", model, "events", len(ids), "err", err)
 	noted, encodeErr := plainjson.Marshal(r)
 	if encodeErr != nil {
 		return encodeErr
 	}
 	state[keyRefused] = noted
-	if c.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
+	if c.branch.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
 		return encodeErr
 	}
-	return errors.Join(c.record("agent_state", state, durable), c.save(durable))
+	return errors.Join(c.branch.record("agent_state", state, durable), c.branch.save(durable))
 }
 
 func union(a, b map[string]bool) map[string]bool {

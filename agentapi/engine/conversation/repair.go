@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -28,9 +28,9 @@ var (
 
 // repair answers every action that has no result, so that the model can be
 // told of it, and nobody runs it again.
-func (c *Conversation) repair(w why) error {
-	for _, e := range slices.Clone(c.open) {
-		if err := c.toolError(e.Body.(*event.Action), w.text, w.class); err != nil {
+func (b *branch) repair(w why) error {
+	for _, e := range slices.Clone(b.open) {
+		if err := b.toolError(e.Body.(*event.Action), w.text, w.class); err != nil {
 			return err
 		}
 	}
@@ -40,35 +40,9 @@ func (c *Conversation) repair(w why) error {
 // defaultReason is what the model is told when a person gives no reason.
 const defaultReason = "The user rejected this action."
 
-// decide answers what waits for a confirmation.
-func (c *Conversation) decide(d agentapi.Decision) error {
-	switch {
-	case c.dir.State.Status == event.Running || c.door.wanted:
-		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
-	case c.dir.State.Status != event.Waiting:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
-	case d.Accept:
-		c.door.wanted = true
-		return nil
-	}
-	reason := d.Reason
-	if reason == "" {
-		reason = defaultReason
-	}
-	for _, e := range slices.Clone(c.open) {
-		if err := c.reject(e, reason, "user"); err != nil {
-			return c.storageError(err)
-		}
-	}
-	if err := c.setStatus(event.Idle); err != nil {
-		return c.storageError(err)
-	}
-	return c.storageError(c.save(durable))
-}
-
-func (c *Conversation) reject(e event.Event, reason, source string) error {
+func (b *branch) reject(e event.Event, reason, source string) error {
 	a := e.Body.(*event.Action)
-	_, err := c.append(event.SourceEnvironment, &event.UserReject{
+	_, err := b.append(event.SourceEnvironment, &event.UserReject{
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, RejectionReason: reason, RejectionSource: source, ActionID: e.ID,
 	}, durable)
 	return err
@@ -76,7 +50,7 @@ func (c *Conversation) reject(e event.Event, reason, source string) error {
 
 // use makes another profile answer from now on.
 func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model) error {
-	s := &c.dir.State
+	s := &c.branch.dir.State
 	tags := map[string]string{}
 	for name, value := range s.Tags {
 		tags[name] = value
@@ -88,29 +62,13 @@ func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model
 	}
 	old := *s
 	s.Agent, s.Tags = agent, tags
-	if err := c.save(durable); err != nil {
+	if err := c.branch.save(durable); err != nil {
 		*s = old
-		return c.storageError(err)
+		return c.branch.storageError(err)
 	}
 	c.choice = choice
 	c.setModel(model)
 	return nil
-}
-
-// confirm stores the policy of a mode, and an analyzer if it needs one and there
-// is none.
-func (c *Conversation) confirm(mode agentapi.Confirmation) error {
-	s := &c.dir.State
-	old := *s
-	s.ConfirmationPolicy = mode.Policy()
-	if mode == agentapi.ConfirmRisky && !agentapi.Rated(s.SecurityAnalyzer) {
-		s.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
-	}
-	if err := c.save(durable); err != nil {
-		*s = old
-		return c.storageError(err)
-	}
-	return c.update("confirmation_policy", s.ConfirmationPolicy)
 }
 
 // The names of the tags in which a conversation remembers what answers.
@@ -118,3 +76,56 @@ const (
 	TagProfile = "ohgwprofile" // the profile of the agent's model
 	TagUsage   = "ohgwusage"   // the key of its numbers in the statistics
 )
+
+// answerOpen answers actions that nothing will run: not those that wait for a
+// person, nor those at which the run was paused.
+func (b *branch) answerOpen() error {
+	switch b.dir.State.Status {
+	case event.Waiting, event.Paused, event.Running:
+		return nil
+	}
+	return b.repair(leftBehind)
+}
+
+func (b *branch) toolError(a *event.Action, text string, class event.Classification) error {
+	_, err := b.append(event.SourceAgent, &event.AgentError{
+		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Error: text, Classification: &class,
+	}, durable)
+	return err
+}
+
+// mustAsk reports whether a person has to say yes to the actions of an answer.
+func (b *branch) mustAsk(actions []event.Event) bool {
+	s := &b.dir.State
+	return !confirm.Exempt(actions) && slices.ContainsFunc(actions, func(e event.Event) bool {
+		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action))
+	})
+}
+
+// rejectBlocked records the actions that a hook refused, and gives the others.
+func (b *branch) rejectBlocked(actions []event.Event) ([]event.Event, error) {
+	s := &b.dir.State
+	kept := actions[:0]
+	for _, e := range actions {
+		reason, blocked := s.BlockedActions[e.ID]
+		if !blocked {
+			kept = append(kept, e)
+			continue
+		}
+		delete(s.BlockedActions, e.ID)
+		if err := b.reject(e, reason, "hook"); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// blocked reports whether a hook refused the message that is to be answered.
+func (b *branch) blocked() bool {
+	s := &b.dir.State
+	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
+		return false
+	}
+	delete(s.BlockedMessages, s.LastUserMessageID)
+	return true
+}

@@ -34,18 +34,18 @@ const (
 // measure finds out how much room there is. Where the server counts tokens, it is asked
 // for what may come near the limit.
 func (c *Conversation) measure() room {
-	info := c.model.Info()
-	r := room{window: info.ContextWindow, tokens: c.tokens, soft: inputLimit(info)}
+	info := c.branch.model.Info()
+	r := room{window: info.ContextWindow, tokens: c.branch.tokens, soft: inputLimit(info)}
 	if !info.Served {
 		return r
 	}
 	r.hard = max(1, r.window-answerLeast)
 	req := llm.Request{Tools: c.offers()}
 	if r.tokens == 0 {
-		r.tokens = c.scaled(c.estimate(req)) + perMessage*int64(c.view.Len())
+		r.tokens = c.scaled(c.estimate(req)) + perMessage*int64(c.branch.view.Len())
 	}
 	if r.tokens > r.soft/countAbove {
-		req.Messages = c.view.Messages()
+		req.Messages = c.branch.view.Messages()
 		if tokens, ok := c.count(req); ok {
 			r.tokens = tokens
 		}
@@ -68,17 +68,17 @@ func (c *Conversation) offers() []llm.Tool {
 
 // small reports whether the model is told the least.
 func (c *Conversation) small() bool {
-	if c.cfg.PromptSize != AutoPrompt || c.model == nil {
+	if c.cfg.PromptSize != AutoPrompt || c.branch.model == nil {
 		return c.cfg.PromptSize == SmallPrompt
 	}
-	info := c.model.Info()
+	info := c.branch.model.Info()
 	return info.Served && info.ContextWindow < llm.SmallContext
 }
 
 // count has the server count the tokens of a request of the history at hand; ok is false
 // where it does not.
 func (c *Conversation) count(req llm.Request) (tokens int64, ok bool) {
-	s, can := c.model.(llm.Sizer)
+	s, can := c.branch.model.(llm.Sizer)
 	if !can {
 		return 0, false
 	}
@@ -95,7 +95,7 @@ func (c *Conversation) count(req llm.Request) (tokens int64, ok bool) {
 // estimate is lowered little.
 func (c *Conversation) calibrate(estimate, tokens int64) {
 	const least, most = 0.8, 4
-	tokens -= perMessage * int64(c.view.Len())
+	tokens -= perMessage * int64(c.branch.view.Len())
 	if estimate > 0 && tokens > 0 {
 		c.density = min(most, max(least, float64(tokens)/float64(estimate)))
 	}
@@ -111,14 +111,14 @@ func (c *Conversation) scaled(estimate int64) int64 {
 
 // weighEvent is what an event of the view takes of a request.
 func (c *Conversation) weighEvent(i int) int64 {
-	return c.scaled(c.view.Weight(i).Tokens(c.perImage())) + perMessage
+	return c.scaled(c.branch.view.Weight(i).Tokens(c.branch.perImage())) + perMessage
 }
 
 // earlier is what a request has besides what can never leave.
 func (c *Conversation) earlier() (tokens int64) {
-	_, to := c.view.Asked()
-	for i := range c.view.Len() {
-		if _, system := c.view.Event(i).Body.(*event.SystemPrompt); !system && i != to-1 {
+	_, to := c.branch.view.Asked()
+	for i := range c.branch.view.Len() {
+		if _, system := c.branch.view.Event(i).Body.(*event.SystemPrompt); !system && i != to-1 {
 			tokens += c.weighEvent(i)
 		}
 	}
@@ -127,7 +127,7 @@ func (c *Conversation) earlier() (tokens int64) {
 
 // question is what the message that is to be answered takes of a request.
 func (c *Conversation) question() (tokens int64) {
-	if _, to := c.view.Asked(); to > 0 {
+	if _, to := c.branch.view.Asked(); to > 0 {
 		return c.weighEvent(to - 1)
 	}
 	return 0
@@ -140,8 +140,8 @@ func (c *Conversation) fixed(question int64) int64 {
 		tools += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
 	n := c.scaled(view.Weight{Bytes: tools}.Tokens(0)) + question
-	if c.view.Len() > 0 {
-		if _, ok := c.view.Event(0).Body.(*event.SystemPrompt); ok {
+	if c.branch.view.Len() > 0 {
+		if _, ok := c.branch.view.Event(0).Body.(*event.SystemPrompt); ok {
 			n += c.weighEvent(0)
 		}
 	}
@@ -183,27 +183,27 @@ func (r room) summaryTime() time.Duration {
 // plan is the cut for a need.
 func (c *Conversation) plan(need condenser.Need, r room) (condenser.Cut, bool) {
 	if r.hard > 0 && need.Hard() {
-		return condenser.Oldest(c.view, (r.soft-r.fixed)/2, c.weighEvent)
+		return condenser.Oldest(c.branch.view, (r.soft-r.fixed)/2, c.weighEvent)
 	}
-	return c.cfg.Condenser.Plan(c.view, need, c.perImage())
+	return c.cfg.Condenser.Plan(c.branch.view, need, c.branch.perImage())
 }
 
 // tooLarge is the error for a message that fits into the model's context on no account,
 // with nothing before it. It is not stored: every later request would have it. What was
 // accepted before stays accepted.
 func (c *Conversation) tooLarge(d *delivery) error {
-	if d.kept || c.model == nil || !c.model.Info().Served {
+	if d.kept || c.branch.model == nil || !c.branch.model.Info().Served {
 		return nil
 	}
-	window := c.model.Info().ContextWindow
-	question := c.scaled(weightOf(d.content).Tokens(c.perImage())) + perMessage
+	window := c.branch.model.Info().ContextWindow
+	question := c.scaled(weightOf(d.content).Tokens(c.branch.perImage())) + perMessage
 	tokens, hard := c.fixed(question), window-answerLeast
 	const certain = 2 // an estimate is not as wrong as that
 	if tokens*certain <= hard {
 		return nil
 	}
-	if s, ok := c.model.(llm.Sizer); ok {
-		messages := c.view.Messages()
+	if s, ok := c.branch.model.(llm.Sizer); ok {
+		messages := c.branch.view.Messages()
 		messages = append(messages[:min(1, len(messages)):1], message("user", d.content))
 		req := llm.Request{Messages: messages, Tools: c.offers()}
 		var counted bool

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
@@ -18,7 +17,7 @@ import (
 // ready has everything at hand that a run needs: the workspace, the tools, the
 // model as its profile is now.
 func (c *Conversation) ready(ctx context.Context) error {
-	dir := c.dir.State.Workspace.WorkingDir
+	dir := c.branch.dir.State.Workspace.WorkingDir
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused,
@@ -93,11 +92,11 @@ const (
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
 	c.pausing, c.door.wanted, c.nudged, c.refused, c.tooLong, c.cuts = false, false, "", 0, 0, 0
-	c.costBefore = c.stats.cost()
+	c.costBefore = c.branch.stats.cost()
 	c.running = make(chan struct{})
 	defer close(c.running)
 	for _, b := range c.door.blocks.begin() {
-		c.publishBlock(b)
+		c.branch.publishBlock(b)
 	}
 	defer c.door.blocks.end()
 	err := c.begin()
@@ -112,43 +111,27 @@ func (c *Conversation) run() {
 	}
 	// A process that dies leaves this, a machine that does the log, which has
 	// the answer. So nobody has to wait for the disk once more.
-	if err = c.save(lazily); err != nil {
-		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+	if err = c.branch.save(lazily); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
 	}
 	c.door.blocks.end() // what comes now is for the next run
-	c.door.watchers.publish(c.snapshot())
-	c.settle.Reset(settleAfter)
-}
-
-// settleAfter is how long nothing has to happen until the disk is asked to
-// keep what a run has left. Turns that follow each other quickly ask once.
-const settleAfter = 200 * time.Millisecond
-
-// settled puts on the disk what only the log of a machine that dies would know.
-func (c *Conversation) settled() {
-	c.settle.Stop()
-	c.unsettled = false
-	if c.door.lost != nil {
-		return
-	}
-	if err := errors.Join(c.dir.Touch(c.cfg.Now(), ""), c.dir.Flush()); err != nil {
-		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
-	}
+	c.door.watchers.publish(c.branch.snapshot())
+	c.branch.settle.Reset(settleAfter)
 }
 
 // begin says that the run runs. The log has that, which is enough for us until
 // there is an action: see execute.
 func (c *Conversation) begin() error {
-	if c.model == nil || c.tools == nil || c.stale {
+	if c.branch.model == nil || c.tools == nil || c.stale {
 		if err := c.ready(context.Background()); err != nil {
 			return err
 		}
 	}
 	c.saved, c.stale = false, false
-	if err := errors.Join(c.answerOpen(), c.introduce(), c.beginSession()); err != nil {
+	if err := errors.Join(c.branch.answerOpen(), c.introduce(), c.beginSession()); err != nil {
 		return err
 	}
-	if err := c.setStatus(event.Running); err != nil {
+	if err := c.branch.setStatus(event.Running); err != nil {
 		return err
 	}
 	c.awaitLoaded()
@@ -159,30 +142,30 @@ func (c *Conversation) begin() error {
 // awaitLoaded waits while the server of the model loads it, which an interrupt ends. Only
 // then it tells the size of its context, and that decides what the model is told.
 func (c *Conversation) awaitLoaded() {
-	if s, ok := c.model.(llm.Sizer); ok {
+	if s, ok := c.branch.model.(llm.Sizer); ok {
 		_ = c.await(context.Background(), func(j *job) { s.AwaitLoaded(j.ctx, c.announcing(j, nil)) }) // the call says what is wrong
 	}
 }
 
 func (c *Conversation) loop() error {
-	if c.replied {
-		c.replied = false
-		return c.setStatus(event.Finished)
+	if c.branch.replied {
+		c.branch.replied = false
+		return c.branch.setStatus(event.Finished)
 	}
 	for iteration := 1; ; iteration++ {
 		if stop, err := c.detectStuck(); stop || err != nil {
 			return err
 		}
-		was := c.stats.calls
+		was := c.branch.stats.calls
 		next, err := c.step()
 		if c.stopping {
-			return errors.Join(c.interrupted(), c.updateStats(was))
+			return errors.Join(c.interrupted(), c.branch.updateStats(was))
 		}
 		if err != nil {
-			return errors.Join(err, c.updateStats(was))
+			return errors.Join(err, c.branch.updateStats(was))
 		}
 		over, err := c.between(next, &iteration)
-		if err := errors.Join(err, c.updateStats(was)); over || err != nil {
+		if err := errors.Join(err, c.branch.updateStats(was)); over || err != nil {
 			return err
 		}
 		if err := c.saveRunning(); err != nil {
@@ -195,7 +178,7 @@ func (c *Conversation) loop() error {
 // would run actions again that have no result, were it not for a run that died.
 func (c *Conversation) saveRunning() error {
 	c.saved = true
-	return c.save(lazily)
+	return c.branch.save(lazily)
 }
 
 // between decides what follows a step. Messages that came during it are
@@ -205,13 +188,13 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
 		c.door.refuseInbox()
 		c.takeUnanswered()
-		return true, c.setStatus(event.Waiting)
+		return true, c.branch.setStatus(event.Waiting)
 	case c.pausing:
-		c.replied = next == finished
-		if err := c.setStatus(event.Paused); err != nil {
+		c.branch.replied = next == finished
+		if err := c.branch.setStatus(event.Paused); err != nil {
 			return true, err
 		}
-		_, err := c.append(event.SourceUser, &event.Pause{}, durable)
+		_, err := c.branch.append(event.SourceUser, &event.Pause{}, durable)
 		return true, err
 	}
 	if took, err := c.takeMeanwhile(); took || err != nil {
@@ -228,23 +211,23 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 // finish ends a run whose agent has answered, unless a hook makes it go on. At the
 // last step allowed no hook is asked.
 func (c *Conversation) finish(iteration int) (over bool, err error) {
-	if limit := c.dir.State.MaxIterations; limit <= 0 || iteration < limit {
+	if limit := c.branch.dir.State.MaxIterations; limit <= 0 || iteration < limit {
 		if goOn, err := c.mustGoOn(); goOn || err != nil {
 			return false, err
 		}
 	}
-	return true, c.setStatus(event.Finished)
+	return true, c.branch.setStatus(event.Finished)
 }
 
 // limited is the limit that a run has reached; nil for none.
 func (c *Conversation) limited(iteration int) error {
-	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
-		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
+	if limit := c.cfg.MaxCost; limit > 0 && c.branch.stats.cost() >= limit {
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.branch.stats.cost(), limit)}
 	}
-	if limit, spent := c.cfg.MaxRunCost, c.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
+	if limit, spent := c.cfg.MaxRunCost, c.branch.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
 		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
-	if limit := c.dir.State.MaxIterations; limit > 0 && iteration >= limit {
+	if limit := c.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {
 		return &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
 	return nil
@@ -263,7 +246,7 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 			continue
 		}
 		err := c.take(d)
-		d.taken <- c.storageError(err)
+		d.taken <- c.branch.storageError(err)
 		if err != nil {
 			return took, err
 		}
@@ -277,7 +260,7 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 func (c *Conversation) takeUnanswered() {
 	for len(c.door.inbox) > 0 { // taking one runs hooks, and others come meanwhile
 		d := c.door.next()
-		d.taken <- c.storageError(c.take(d))
+		d.taken <- c.branch.storageError(c.take(d))
 	}
 }
 
@@ -287,13 +270,13 @@ func (c *Conversation) interrupted() error {
 	if c.door.lost != nil {
 		return nil //nolint:nilerr // there is nobody to tell any more
 	}
-	if err := errors.Join(c.repair(stopped), c.keepShown()); err != nil {
+	if err := errors.Join(c.branch.repair(stopped), c.keepShown()); err != nil {
 		return err
 	}
-	if err := c.setStatus(event.Paused); err != nil {
+	if err := c.branch.setStatus(event.Paused); err != nil {
 		return err
 	}
-	if _, err := c.append(event.SourceUser, &event.Interrupt{}, durable); err != nil {
+	if _, err := c.branch.append(event.SourceUser, &event.Interrupt{}, durable); err != nil {
 		return err
 	}
 	c.takeUnanswered()
@@ -308,15 +291,15 @@ func (e *limitError) Error() string { return e.code + ": " + e.detail }
 // failed ends a run with an error. Where even that cannot be stored, it is
 // published all the same: whoever waits for an answer must hear of it.
 func (c *Conversation) failed(err error) {
-	c.cfg.Log.Warn("run failed", "conversation", c.id, "err", c.cfg.Secrets.Mask(err.Error()))
+	c.cfg.Log.Warn("run failed", "conversation", c.branch.id, "err", c.cfg.Secrets.Mask(err.Error()))
 	body := conversationError(err)
 	if err := c.keepShown(); err != nil {
-		c.cfg.Log.Warn("keep what was shown of an answer", "conversation", c.id, "err", err)
+		c.cfg.Log.Warn("keep what was shown of an answer", "conversation", c.branch.id, "err", err)
 	}
-	status := c.setStatus(event.Failed)
-	_, told := c.append(event.SourceEnvironment, body, durable)
+	status := c.branch.setStatus(event.Failed)
+	_, told := c.branch.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		c.door.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
+		c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
 	}
 }
 
@@ -357,21 +340,21 @@ func internalDetail(err error) string {
 
 // detectStuck looks for an agent that goes round in circles.
 func (c *Conversation) detectStuck() (stop bool, err error) {
-	if !c.dir.State.StuckDetection {
+	if !c.branch.dir.State.StuckDetection {
 		return false, nil
 	}
-	verdict, cause := c.trace.Verdict()
+	verdict, cause := c.branch.trace.Verdict()
 	switch {
 	case verdict == stuck.Fine || verdict != stuck.Stuck && cause == c.nudged:
 		return false, nil
 	case verdict == stuck.Stuck:
-		return true, c.setStatus(event.Stuck)
+		return true, c.branch.setStatus(event.Stuck)
 	}
 	c.nudged = cause
 	if verdict == stuck.Repeat {
-		return false, c.notifyAgent(repeatText)
+		return false, c.branch.notifyAgent(repeatText)
 	}
-	return false, c.notifyAgent(nudgeText)
+	return false, c.branch.notifyAgent(nudgeText)
 }
 
 const repeatText = "None of your last 50 calls was new. If you wait for something, wait longer in one call. " +
@@ -379,19 +362,3 @@ const repeatText = "None of your last 50 calls was new. If you wait for somethin
 
 const nudgeText = "This call has failed three times in the same way. Do not repeat it as it is: " +
 	"read the error, then change the call, use another tool, or say what stands in the way."
-
-// notifyAgent sends the agent a message in the name of its environment.
-func (c *Conversation) notifyAgent(text string) error {
-	_, err := c.append(event.SourceEnvironment, &event.Message{
-		LLMMessage: message("user", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
-	}, durable)
-	return err
-}
-
-// updateStats records the statistics if they have changed.
-func (c *Conversation) updateStats(was int) error {
-	if c.stats.calls == was {
-		return nil
-	}
-	return c.update(event.KeyStats, c.stats.snapshot())
-}

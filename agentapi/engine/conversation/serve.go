@@ -15,9 +15,9 @@ import (
 
 // serve is the conversation's goroutine: the only one that changes it.
 func (c *Conversation) serve() {
-	c.lease, c.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
+	c.lease, c.branch.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
 	defer c.lease.Stop()
-	c.settle.Stop()
+	c.branch.settle.Stop()
 	for !c.door.closing {
 		c.guard(c.turn)
 	}
@@ -27,18 +27,18 @@ func (c *Conversation) serve() {
 	if c.door.ended != errRemoved && !c.door.broken {
 		c.guard(c.endSession)
 	}
-	if c.door.ended != errRemoved && !c.door.broken && c.unsettled {
-		c.guard(c.settled)
+	if c.door.ended != errRemoved && !c.door.broken && c.branch.unsettled {
+		c.guard(c.branch.settled)
 	}
 	c.door.shut()
 	if c.door.broken { // who hears of the end of the run finds the conversation closed
-		_ = rescue.Do(func() error { c.door.watchers.publish(c.snapshot()); return nil })
+		_ = rescue.Do(func() error { c.door.watchers.publish(c.branch.snapshot()); return nil })
 	}
 	c.door.watchers.end(c.door.closed())
 	tools := c.tools
 	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := rescue.Do(tools.close); err != nil {
-			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
+			c.cfg.Log.Warn("close tools", "conversation", c.branch.id, "err", err)
 		}
 	})
 }
@@ -46,7 +46,7 @@ func (c *Conversation) serve() {
 // turn does what has been asked for, and then the next thing that comes.
 func (c *Conversation) turn() {
 	c.work()
-	c.dir.Rest()
+	c.branch.dir.Rest()
 	if c.door.closing {
 		return
 	}
@@ -55,8 +55,8 @@ func (c *Conversation) turn() {
 		command()
 	case <-c.lease.C:
 		c.keepLease()
-	case <-c.settle.C:
-		c.settled()
+	case <-c.branch.settle.C:
+		c.branch.settled()
 	}
 }
 
@@ -67,13 +67,13 @@ func (c *Conversation) guard(f func()) {
 	if broke == nil {
 		return
 	}
-	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.id, "err", broke)
+	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.branch.id, "err", broke)
 	c.door.broken, c.door.closing = true, true
-	if c.dir.State.Status == event.Running && c.door.lost == nil {
-		if err := rescue.Do(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
-			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
-			c.dir.State.Status = event.Failed
-			c.door.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
+	if c.branch.dir.State.Status == event.Running && c.door.lost == nil {
+		if err := rescue.Do(func() error { c.failed(broke); return c.branch.save(lazily) }); err != nil {
+			c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
+			c.branch.dir.State.Status = event.Failed
+			c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (c *Conversation) work() {
 			c.door.errands = c.door.errands[1:]
 			c.stopping = false
 			errand()
-		case c.goal != nil && c.dir.State.Status != event.Waiting:
+		case c.goal != nil && c.branch.dir.State.Status != event.Waiting:
 			c.pursue()
 			c.cfg.RunEnded()
 		default:
@@ -164,11 +164,11 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 			defer timer.Stop()
 			grace = timer.C
 		}
-		c.dir.Rest()
+		c.branch.dir.Rest()
 		select {
 		case <-j.done:
 			if j.err != nil {
-				c.cfg.Log.Error("an LLM call or a tool panicked", "conversation", c.id, "err", j.err)
+				c.cfg.Log.Error("an LLM call or a tool panicked", "conversation", c.branch.id, "err", j.err)
 			}
 			return j.err
 		case told := <-j.calls:
@@ -178,7 +178,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 		case <-c.lease.C:
 			c.keepLease()
 		case <-grace:
-			c.cfg.Log.Error("an LLM call or a tool does not stop", "conversation", c.id)
+			c.cfg.Log.Error("an LLM call or a tool does not stop", "conversation", c.branch.id)
 			return errLeft
 		}
 	}
@@ -198,12 +198,12 @@ func (c *Conversation) stop() {
 // keepLease renews the lease. When somebody else has taken the conversation,
 // nothing more is written to it.
 func (c *Conversation) keepLease() {
-	err := c.dir.KeepLease()
+	err := c.branch.dir.KeepLease()
 	if err == nil {
 		return
 	}
 	if _, held := errors.AsType[*store.HeldError](err); !held {
-		c.cfg.Log.Warn("renew lease", "conversation", c.id, "err", err)
+		c.cfg.Log.Warn("renew lease", "conversation", c.branch.id, "err", err)
 		return
 	}
 	c.door.lost, c.door.closing = err, true
@@ -222,8 +222,8 @@ func (c *Conversation) takeMessage() bool {
 	err := c.accept(d)
 	c.door.taking = nil
 	if err == nil && !d.run {
-		err = c.storageError(c.save(lazily))
-		c.settle.Reset(settleAfter)
+		err = c.branch.storageError(c.branch.save(lazily))
+		c.branch.settle.Reset(settleAfter)
 	}
 	d.taken <- err
 	return err == nil && d.run
@@ -231,13 +231,13 @@ func (c *Conversation) takeMessage() bool {
 
 // accept puts a message of the user into the log, between two runs.
 func (c *Conversation) accept(d *delivery) error {
-	if err := c.catchUp(); err != nil {
-		return c.storageError(err)
+	if err := c.branch.catchUp(); err != nil {
+		return c.branch.storageError(err)
 	}
-	if c.dir.State.Status == event.Waiting && !d.always {
+	if c.branch.dir.State.Status == event.Waiting && !d.always {
 		return errUndecided
 	}
-	if d.run || !c.introduced || c.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
+	if d.run || !c.branch.introduced || c.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
 		if err := c.ready(d.ctx); err != nil {
 			return err
 		}
@@ -245,72 +245,19 @@ func (c *Conversation) accept(d *delivery) error {
 	if c.stopping {
 		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
 	}
-	if err := c.answerOpen(); err != nil {
-		return c.storageError(err)
+	if err := c.branch.answerOpen(); err != nil {
+		return c.branch.storageError(err)
 	}
 	if err := errors.Join(c.introduce(), c.beginSession()); err != nil {
-		return c.storageError(err)
+		return c.branch.storageError(err)
 	}
 	if err := c.tooLarge(d); err != nil {
 		return err
 	}
-	return c.storageError(c.take(d))
-}
-
-// catchUp reads what programs without a lease have appended, such as a script with
-// OpenHands' SDK. The conversation goes on behind it, where it continues what is
-// known here; OpenHands stays on its own branch. Those who watch are not told, as in
-// OpenHands: they would take the end of another program's run for that of ours. The
-// log has it.
-func (c *Conversation) catchUp() error {
-	if err := c.dir.Sync(); err != nil {
-		return err
-	}
-	foreign := c.dir.Foreign()
-	if len(foreign) == 0 {
-		return nil
-	}
-	head, s := c.dir.Head(), &c.dir.State
-	if head == c.head {
-		return nil
-	}
-	if err := c.branch(head); err != nil {
-		return err
-	}
-	was := s.Status
-	for _, e := range foreign {
-		s.Learn(e)
-	}
-	if s.Status == event.Running { // not here
-		s.Status = was
-	}
-	s.LeafEventID, s.HeadIsEmpty = head, false
-	return nil
+	return c.branch.storageError(c.take(d))
 }
 
 var errUndecided = &agentapi.Error{
 	Kind: agentapi.ErrRefused,
 	Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
-}
-
-// answerOpen answers actions that nothing will run: not those that wait for a
-// person, nor those at which the run was paused.
-func (c *Conversation) answerOpen() error {
-	switch c.dir.State.Status {
-	case event.Waiting, event.Paused, event.Running:
-		return nil
-	}
-	return c.repair(leftBehind)
-}
-
-// storageError is an error of the disk, in words for people.
-func (c *Conversation) storageError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &agentapi.Error{
-		Kind: agentapi.ErrUnavailable,
-		Msg:  "The conversation cannot be written to the disk of ohgw serve; free disk space or make ohgw's state directory writable, then send the message again.",
-		Err:  fmt.Errorf("write to %s: %w", c.dir.Path(), err),
-	}
 }

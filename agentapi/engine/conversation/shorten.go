@@ -28,7 +28,7 @@ func (s *shortening) answer(done agentapi.Condensed, err error) { s.done <- shor
 func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error) {
 	s := &shortening{ctx: ctx, done: make(chan shortened, 1)}
 	err := c.door.try(ctx, func() error {
-		if c.dir.State.Status == event.Running || c.door.wanted || len(c.door.inbox) > 0 {
+		if c.branch.dir.State.Status == event.Running || c.door.wanted || len(c.door.inbox) > 0 {
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
 		}
 		c.door.shortenings = append(c.door.shortenings, s)
@@ -61,16 +61,16 @@ func (c *Conversation) takeShortening() {
 
 func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) {
 	none := agentapi.Condensed{}
-	if len(c.open) > 0 {
+	if len(c.branch.open) > 0 {
 		return none, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Actions of this conversation wait for a decision; accept or reject them first."}
 	}
-	cut, ok := condenser.Earlier(c.view)
+	cut, ok := condenser.Earlier(c.branch.view)
 	if !ok {
 		return none, nil
 	}
-	was, before, weight := c.stats.calls, c.promptTokens(), c.weight()
+	was, before, weight := c.branch.stats.calls, c.promptTokens(), c.weight()
 	r := room{}
-	if c.model != nil {
+	if c.branch.model != nil {
 		r = c.measure()
 	}
 	_, err := c.summarize(ctx, cut, condenser.Preview, r)
@@ -80,9 +80,9 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 	if c.door.lost != nil {
 		return none, c.door.closed()
 	}
-	err = errors.Join(err, c.updateStats(was), c.save(lazily))
-	c.settle.Reset(settleAfter)
-	c.door.watchers.publish(c.snapshot())
+	err = errors.Join(err, c.branch.updateStats(was), c.branch.save(lazily))
+	c.branch.settle.Reset(settleAfter)
+	c.door.watchers.publish(c.branch.snapshot())
 	switch {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
@@ -106,10 +106,10 @@ func (c *Conversation) weight() int64 {
 // promptTokens is the size of the next request: as the provider has counted the
 // last one, else estimated.
 func (c *Conversation) promptTokens() int64 {
-	if c.tokens > 0 {
-		return c.tokens
+	if c.branch.tokens > 0 {
+		return c.branch.tokens
 	}
-	if m := c.stats.usages[c.choice.Usage]; m != nil && m.Usage.PerTurnToken > 0 {
+	if m := c.branch.stats.usages[c.choice.Usage]; m != nil && m.Usage.PerTurnToken > 0 {
 		return m.Usage.PerTurnToken
 	}
 	return c.weight()

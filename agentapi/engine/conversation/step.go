@@ -33,10 +33,10 @@ const (
 
 // step is one step: what waits is done, or the model is asked once.
 func (c *Conversation) step() (outcome, error) {
-	if len(c.open) > 0 {
-		return c.execute(c.open)
+	if len(c.branch.open) > 0 {
+		return c.execute(c.branch.open)
 	}
-	if c.blocked() {
+	if c.branch.blocked() {
 		return finished, nil
 	}
 	condensed, err := c.condense()
@@ -57,33 +57,23 @@ func (c *Conversation) step() (outcome, error) {
 	return c.answer(resp)
 }
 
-// blocked reports whether a hook refused the message that is to be answered.
-func (c *Conversation) blocked() bool {
-	s := &c.dir.State
-	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
-		return false
-	}
-	delete(s.BlockedMessages, s.LastUserMessageID)
-	return true
-}
-
 // imagesUnseen reports whether the newest message of the user has images that
 // the model would not be shown.
 func (c *Conversation) imagesUnseen() bool {
-	if c.model.Info().Vision {
+	if c.branch.model.Info().Vision {
 		return false
 	}
-	last := c.view.Len() - 1
-	if _, to := c.view.Asked(); last < 0 || to != last+1 {
+	last := c.branch.view.Len() - 1
+	if _, to := c.branch.view.Asked(); last < 0 || to != last+1 {
 		return false
 	}
-	m := c.view.Event(last).Body.(*event.Message)
+	m := c.branch.view.Event(last).Body.(*event.Message)
 	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
 }
 
 // sayBlind answers a message with images that the model would not be shown.
 func (c *Conversation) sayBlind() error {
-	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 	}, durable)
 	return err
@@ -93,18 +83,18 @@ func (c *Conversation) sayBlind() error {
 // that it may refuse, it is asked again without them.
 func (c *Conversation) generate() (*llm.Response, error) {
 	c.refreshTools()
-	hidden := c.hidePictures()
+	hidden := c.branch.hidePictures()
 	resp, silent, err := c.request()
 	if err == nil || !silent {
 		return resp, err
 	}
 	for _, suspects := range c.suspects(err) {
-		c.view.Hide(union(hidden, suspects))
+		c.branch.view.Hide(union(hidden, suspects))
 		other, _, otherErr := c.request()
 		if otherErr == nil {
 			return other, c.refusePictures(suspects, err)
 		}
-		c.view.Hide(hidden)
+		c.branch.view.Hide(hidden)
 		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
 			return nil, otherErr // it was interrupted
 		}
@@ -116,8 +106,8 @@ func (c *Conversation) generate() (*llm.Response, error) {
 // it; silent says that there was nothing. The response is a pointer: a step waits
 // for most of its life, and its stack with it.
 func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
-	req := &llm.Request{Messages: c.view.Messages(), Tools: c.offers(), CacheKey: c.id}
-	model := c.model
+	req := &llm.Request{Messages: c.branch.view.Messages(), Tools: c.offers(), CacheKey: c.branch.id}
+	model := c.branch.model
 	resp = new(llm.Response)
 	silent = true
 	c.shown.Reset()
@@ -139,20 +129,20 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 		c.shown.Reset()
 		c.counted(model, req, resp)
 	} else {
-		c.stats.addEmpty(model.Info(), *resp, c.cfg.Now())
+		c.branch.stats.addEmpty(model.Info(), *resp, c.cfg.Now())
 	}
 	return resp, silent, err
 }
 
 // counted notes what a call of the model has cost.
 func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
-	c.stats.add(model.Info(), *resp, c.cfg.Now())
-	c.known.makeUnique(resp)
+	c.branch.stats.add(model.Info(), *resp, c.cfg.Now())
+	c.branch.known.makeUnique(resp)
 	estimate := c.estimate(*req)
-	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
-		c.tokens = estimate
+	if c.branch.tokens = resp.Usage.PromptTokens; c.branch.tokens == 0 {
+		c.branch.tokens = estimate
 	} else {
-		c.calibrate(estimate, c.tokens)
+		c.calibrate(estimate, c.branch.tokens)
 	}
 }
 
@@ -179,7 +169,7 @@ func (c *Conversation) delta(d event.Delta) {
 		c.item = c.cfg.NewID()
 	}
 	d.Item = c.item
-	c.door.watchers.publish(c.unstored(event.SourceAgent, &d))
+	c.door.watchers.publish(c.branch.unstored(event.SourceAgent, &d))
 }
 
 // itemID is the id of the event for what the model has written: that of its deltas,
@@ -200,7 +190,7 @@ func (c *Conversation) keepShown() error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(text)), ActivatedSkills: []string{}, ExtendedContent: event.Unfinished(),
 	}, durable)
 	return err
@@ -220,22 +210,22 @@ func (c *Conversation) unusable(err error) error {
 		}
 		c.tooLong++
 		c.calibrate(c.estimate(llm.Request{Tools: c.offers()}), e.Prompt)
-		branch, err := c.dir.Branch(c.head)
+		events, err := c.branch.dir.Branch(c.branch.head)
 		if err != nil {
 			return err
 		}
-		c.view, c.fitted = view.New(render, branch), false
+		c.branch.view, c.branch.fitted = view.New(render, events), false
 		c.fitPrompt()
-		_, err = c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		_, err = c.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:
 		if c.refused++; c.refused > maxUnusable {
 			return err
 		}
 		if e.Code == codePolicy {
-			return c.notifyAgent(policyText)
+			return c.branch.notifyAgent(policyText)
 		}
-		return c.notifyAgent(e.Detail)
+		return c.branch.notifyAgent(e.Detail)
 	}
 	return err
 }
@@ -253,11 +243,11 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	if resp.Length {
 		extended = event.CutMark()
 	}
-	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err
 	}
-	return more, c.notifyAgent(emptyText)
+	return more, c.branch.notifyAgent(emptyText)
 }

@@ -183,15 +183,15 @@ func (w *watchers) end(err error) {
 
 // watch opens a stream: the state, what was asked for of the log, the state
 // again, and then what comes.
-func (c *Conversation) watch(after string) (*Stream, error) {
-	snapshot := chunk{events: []event.Event{c.snapshot()}}
+func (b *branch) watch(after string) (*Stream, error) {
+	snapshot := chunk{events: []event.Event{b.snapshot()}}
 	chunks := []chunk{snapshot}
 	switch after {
 	case "":
 	case agentapi.FromStart:
-		chunks = append(chunks, chunk{log: c.dir.From(0)}, snapshot)
+		chunks = append(chunks, chunk{log: b.dir.From(0)}, snapshot)
 	default:
-		log, ok := c.dir.After(after)
+		log, ok := b.dir.After(after)
 		if !ok {
 			return nil, &agentapi.Error{
 				Kind: agentapi.ErrRefused,
@@ -200,7 +200,7 @@ func (c *Conversation) watch(after string) (*Stream, error) {
 		}
 		chunks = append(chunks, chunk{log: log}, snapshot)
 	}
-	s := &Stream{from: &c.door.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
-	c.door.watchers.add(s)
+	s := &Stream{from: &b.door.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
+	b.door.watchers.add(s)
 	return s, nil
 }

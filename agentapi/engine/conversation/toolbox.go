@@ -108,9 +108,9 @@ func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.mcp.Store(&tools) }
 func (c *Conversation) Vision() bool { return c.vision.Load() }
 
 func (c *Conversation) setModel(m llm.Model) {
-	c.model = m
+	c.branch.model = m
 	c.vision.Store(m.Info().Vision)
-	c.hidePictures()
+	c.branch.hidePictures()
 }
 
 // refreshTools takes what MCP servers have said since the last step, and
@@ -126,6 +126,6 @@ func (c *Conversation) refreshTools() {
 	}
 	c.tools.vision = c.Vision() // tools say whether the model can see pictures with them
 	if err := c.tools.offer(now); err != nil {
-		c.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", c.id, "err", err)
+		c.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", c.branch.id, "err", err)
 	}
 }

@@ -1,0 +1,135 @@
+package conversation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/stuck"
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// branch is the log and what follows from it: the path from the first event to the
+// head, what a model is shown of it, and the state beside it. All that is written to
+// the directory of the conversation is written here, and then watchers get it.
+//
+// It knows the door, and neither a run nor why an event is appended.
+type branch struct {
+	cfg  *Config
+	id   string // of the conversation
+	door *door
+	held func() int64 // what the tools hold in memory, in bytes
+
+	dir       *store.Dir
+	settle    *time.Timer // when the disk is asked to keep the state
+	unsettled bool        // something has changed since the disk was asked; unlike all else here a fact about the disk
+	stats     stats
+	kept      []store.Waiting // messages on the disk: accepted, and not in the log yet
+	notices   []string        // for the next message of the user
+
+	// What follows is of the path to the head, and found out again by goTo. Each of
+	// the booleans follows from its events, not from what goes on.
+
+	head       string
+	view       *view.View
+	open       []event.Event   // actions that have no result
+	concealed  map[string]bool // open actions that were read without the secrets in their arguments
+	trace      stuck.Trace
+	known      ids
+	introduced bool      // it has a system prompt
+	replied    bool      // the agent had answered when the run was paused
+	model      llm.Model // that is shown the view; nil: to be asked for
+	tokens     int64     // of the next request, as far as known; 0: unknown
+	fitted     bool      // the system prompt in the view is small, or cannot be
+	condenseAt int       // the size of the view at which a summary is tried again
+}
+
+func newBranch(cfg *Config, d *door, held func() int64) *branch {
+	return &branch{cfg: cfg, id: cfg.Dir.State.ID, door: d, held: held, dir: cfg.Dir, known: newIDs()}
+}
+
+// What a conversation holds besides what the model is shown: its goroutine,
+// prompt and tools, and an index of its log.
+const (
+	baseMemory = 64 << 10
+	perEvent   = 512
+)
+
+func (b *branch) weigh() {
+	b.cfg.Memory.Store(baseMemory + perEvent*int64(b.dir.Len()) + b.view.Memory() + b.held())
+}
+
+// goTo makes the path to an event the branch at hand.
+func (b *branch) goTo(head string) error {
+	events, err := b.dir.Branch(head)
+	if err != nil {
+		return err
+	}
+	b.head, b.view, b.fitted = head, view.New(render, events), false
+	b.hidePictures()
+	b.open, b.trace, b.known = nil, stuck.Trace{}, newIDs()
+	b.introduced, b.replied, b.tokens, b.condenseAt = false, false, 0, 0
+	for _, e := range events {
+		b.follow(e)
+	}
+	b.conceal()
+	return nil
+}
+
+// follow keeps what is to be known of the branch at hand.
+func (b *branch) follow(e event.Event) {
+	switch body := e.Body.(type) {
+	case *event.Action:
+		b.known.remember(body)
+		if executable(body) {
+			b.open = append(b.open, e)
+		}
+	case *event.Observation:
+		b.answered(body.ActionID, body.ToolCallID)
+	case *event.UserReject:
+		b.answered(body.ActionID, body.ToolCallID)
+	case *event.AgentError:
+		b.answered("", body.ToolCallID)
+	case *event.SystemPrompt:
+		b.introduced = true
+	case *event.Condensation:
+		b.known.answers[body.LLMResponseID] = true
+	case *event.Message:
+		b.known.answers[body.LLMResponseID] = true
+		if e.Source == event.SourceUser {
+			b.trace.Reset()
+			return
+		}
+	}
+	b.trace.Add(e)
+}
+
+// conceal notes the open actions whose arguments held a secret. What is stored
+// has a mark in its place, with which the call would do something else.
+func (b *branch) conceal() {
+	b.concealed = make(map[string]bool)
+	for _, e := range b.open {
+		if strings.Contains(e.Body.(*event.Action).ToolCall.Arguments, secretenv.Mark) {
+			b.concealed[e.ID] = true
+		}
+	}
+}
+
+func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }
+
+// answered takes an action from the open ones: the one that the result names,
+// or else the first with that call. A result that comes too late for its action
+// answers no other one.
+func (b *branch) answered(actionID, callID string) {
+	i := slices.IndexFunc(b.open, func(e event.Event) bool { return e.ID == actionID })
+	if i < 0 && !b.dir.Has(actionID) {
+		i = slices.IndexFunc(b.open, func(e event.Event) bool { return e.Body.(*event.Action).ToolCallID == callID })
+	}
+	if i >= 0 {
+		b.open = slices.Delete(b.open, i, i+1)
+	}
+}
