@@ -8,8 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/view"
-	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // askUsage is the key of the numbers of questions in the statistics.
@@ -33,8 +31,8 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	var req llm.Request
 	var choice Choice
 	err := c.whenReady(ctx, func() {
-		choice = Choice{Profile: c.choice.Profile, Usage: askUsage}
-		req = llm.Request{Messages: c.history(), Tools: c.offers(), CacheKey: c.branch.id}
+		choice = Choice{Profile: c.agent.choice.Profile, Usage: askUsage}
+		req = llm.Request{Messages: c.agent.history(), Tools: c.agent.offers(), CacheKey: c.branch.id}
 	})
 	if err != nil {
 		return "", c.door.unlessEnded(err)
@@ -73,22 +71,12 @@ func (c *Conversation) askError(ctx context.Context, err error) error {
 	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The question was not answered: " + why, Err: err, InProcess: true}
 }
 
-// history is what the model is shown of the conversation, with a system prompt
-// also where the log has none yet.
-func (c *Conversation) history() []event.LLMMessage {
-	if c.branch.introduced {
-		return c.branch.view.Messages()
-	}
-	prompt := event.New("prompt", c.branch.stamp(), event.SourceAgent, "", masked(c.cfg.Secrets, c.systemPrompt()))
-	return append(view.New(render, []event.Event{prompt}).Messages(), c.branch.view.Messages()...)
-}
-
 // whenReady has the conversation's goroutine run f when there are tools and a
 // model: at once during a run, else when they have been made.
 func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 	done := make(chan error, 1)
 	err := c.door.try(ctx, func() error {
-		if c.tools != nil && c.branch.model != nil {
+		if c.agent.tools != nil && c.branch.model != nil {
 			f()
 			done <- nil
 			return nil

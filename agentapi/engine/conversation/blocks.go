@@ -87,16 +87,19 @@ func (l *blocks) explainer() func(string) (sandbox.Block, bool) {
 
 // Blocked tells the model and those who watch what a box has refused. A name or a
 // path may have the value of a secret in it.
-func (c *Conversation) Blocked(b sandbox.Block) {
+func (c *Conversation) Blocked(b sandbox.Block) { c.branch.noteBlock(b) }
+
+// noteBlock is Blocked; it may be called at any time.
+func (b *branch) noteBlock(block sandbox.Block) {
+	mask := b.cfg.Secrets.Mask
 	e := event.Block{
-		Access: string(b.Access), Target: c.cfg.Secrets.Mask(b.Target), Why: c.cfg.Secrets.Mask(b.Why),
-		Allow: b.Allow, Held: b.Held,
+		Access: string(block.Access), Target: mask(block.Target), Why: mask(block.Why), Allow: block.Allow, Held: block.Held,
 	}
-	if c.cfg.Secrets.Mask(b.Allow) != b.Allow {
+	if mask(block.Allow) != block.Allow {
 		e.Allow = ""
 	}
-	if c.door.blocks.add(b, e) {
-		c.branch.publishBlock(e)
+	if b.door.blocks.add(block, e) {
+		b.publishBlock(e)
 	}
 }
 
@@ -122,7 +125,7 @@ func (b *branch) publishBlock(block event.Block) {
 type telling struct {
 	tool.Tool
 
-	c *Conversation
+	b *branch
 }
 
 // Run runs the tool. What came while a call failed waits for the next result, and so
@@ -132,18 +135,18 @@ func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil || ctx.Err() != nil || t.Definition().Name == finishTool {
 		return result, err
 	}
-	if explain := t.c.door.blocks.explainer(); explain != nil {
-		for _, b := range hints(result.Observation, explain) {
-			t.c.Blocked(b)
+	if explain := t.b.door.blocks.explainer(); explain != nil {
+		for _, block := range hints(result.Observation, explain) {
+			t.b.noteBlock(block)
 		}
 	}
-	list := t.c.door.blocks.take()
+	list := t.b.door.blocks.take()
 	if len(list) == 0 {
 		return result, nil
 	}
 	noted, err := tool.WithNote(result, refusedText(list))
 	if err != nil {
-		t.c.cfg.Log.Error("note what the sandbox refused", "conversation", t.c.branch.id, "err", err)
+		t.b.cfg.Log.Error("note what the sandbox refused", "conversation", t.b.id, "err", err)
 		return result, nil
 	}
 	return noted, nil

@@ -25,7 +25,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 		case c.branch.dir.State.Status == event.Finished:
 			c.door.watchers.publish(c.branch.snapshot())
 		default:
-			c.door.wanted, c.stale = true, true
+			c.door.wanted, c.agent.stale = true, true
 		}
 		return nil
 	})

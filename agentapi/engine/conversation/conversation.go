@@ -158,12 +158,9 @@ type Conversation struct {
 	cfg    *Config
 	door   *door
 	branch *branch
-	vision atomic.Bool                 // of the model
-	mcp    atomic.Pointer[[]tool.Tool] // that replace others with the next step
+	agent  *agent
 
 	// What follows belongs to the conversation's goroutine.
-	choice  Choice
-	tools   *toolbox      // nil: to be made
 	goal    *goal         // that is pursued; nil: none
 	running chan struct{} // closed at the end of the run; nil: there was none
 	job     *job
@@ -175,10 +172,8 @@ type Conversation struct {
 	tooLong int             // calls in a row that exceeded the context
 	shown   strings.Builder // what was published of an answer that is not in the log
 	item    string          // the id of the event for what the model writes; "" as long as it has written nothing
-	density float64         // tokens of a request by those that were estimated; 0: unknown
 	session bool            // the hooks for the beginning have run
 
-	stale    bool // the model is to be asked for again
 	stopping bool // an interrupt ends what is at work
 	pausing  bool // the run ends after the step in flight
 
@@ -200,8 +195,10 @@ func Open(cfg Config) (*Conversation, error) {
 	if cfg.Memory == nil {
 		cfg.Memory = new(atomic.Int64)
 	}
-	c := &Conversation{cfg: &cfg, door: newDoor(), choice: cfg.Model}
-	c.branch = newBranch(c.cfg, c.door, c.toolMemory)
+	c := &Conversation{cfg: &cfg, door: newDoor()}
+	c.agent = &agent{cfg: c.cfg, choice: cfg.Model}
+	c.branch = newBranch(c.cfg, c.door, c.agent.toolMemory)
+	c.agent.branch = c.branch
 	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
@@ -211,19 +208,6 @@ func Open(cfg Config) (*Conversation, error) {
 	c.branch.weigh()
 	c.door.serving.Go(c.serve)
 	return c, nil
-}
-
-// toolMemory is what the tools hold in memory, in bytes.
-func (c *Conversation) toolMemory() (memory int64) {
-	if c.tools == nil {
-		return 0
-	}
-	for _, t := range c.tools.made {
-		if h, ok := t.(tool.Holder); ok {
-			memory += h.Held()
-		}
-	}
-	return memory
 }
 
 // Status is where the conversation stands.
@@ -241,7 +225,7 @@ func (c *Conversation) State(ctx context.Context) (event.State, error) {
 
 // Profile is the name of the profile that answers next.
 func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
-	err = c.door.try(ctx, func() error { profile = c.choice.Profile; return nil })
+	err = c.door.try(ctx, func() error { profile = c.agent.choice.Profile; return nil })
 	return profile, err
 }
 
@@ -296,7 +280,7 @@ func (c *Conversation) Pause(ctx context.Context) error {
 func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
 	var choice Choice
 	var agent json.RawMessage
-	if err := c.door.try(ctx, func() error { choice, agent = c.choice, c.branch.dir.State.Agent; return nil }); err != nil {
+	if err := c.door.try(ctx, func() error { choice, agent = c.agent.choice, c.branch.dir.State.Agent; return nil }); err != nil {
 		return "", err
 	}
 	next := choice
@@ -310,7 +294,7 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	if err != nil || next == choice {
 		return name(model), err
 	}
-	if err := c.door.try(ctx, func() error { return c.use(next, agent, model) }); err != nil {
+	if err := c.door.try(ctx, func() error { return c.agent.use(next, agent, model) }); err != nil {
 		return "", err
 	}
 	return name(model), nil
@@ -324,7 +308,7 @@ func (c *Conversation) Log(ctx context.Context) (log store.Log, err error) {
 
 // Choice is what answers next.
 func (c *Conversation) Choice(ctx context.Context) (choice Choice, err error) {
-	err = c.door.try(ctx, func() error { choice = c.choice; return nil })
+	err = c.door.try(ctx, func() error { choice = c.agent.choice; return nil })
 	return choice, err
 }
 
@@ -341,7 +325,7 @@ func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(
 		if err != nil {
 			return err
 		}
-		return c.use(next, agent, model)
+		return c.agent.use(next, agent, model)
 	})
 }
 

@@ -27,7 +27,7 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(c.branch.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
-		passed, refused := check.Call(call, c.tools.defs, opts)
+		passed, refused := check.Call(call, c.agent.tools.defs, opts)
 		body := c.action(resp, i)
 		if refused != nil {
 			if err := c.refuse(body, refused); err != nil {
@@ -114,7 +114,7 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	}
 	calls := make([]batch.Call, len(actions))
 	for i, e := range actions {
-		calls[i] = c.call(e)
+		calls[i] = c.agent.call(e)
 	}
 	if !c.saved {
 		if err := c.saveRunning(); err != nil {
@@ -148,18 +148,18 @@ const concealedText = "This call was not run: its arguments contained the value 
 // call is an action that can be run. One whose tool is not there any more, or
 // was never here, is answered in its place, and so is one whose arguments are
 // not known any more.
-func (c *Conversation) call(e event.Event) batch.Call {
-	if c.branch.concealed[e.ID] {
+func (a *agent) call(e event.Event) batch.Call {
+	if a.branch.concealed[e.ID] {
 		return batch.Call{Err: &tool.ArgumentError{Msg: concealedText}}
 	}
-	a := e.Body.(*event.Action)
-	t, ok := c.tools.byName[a.ToolName]
+	action := e.Body.(*event.Action)
+	t, ok := a.tools.byName[action.ToolName]
 	if !ok {
-		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", a.ToolName, strings.Join(c.tools.names(), ", "))
+		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", action.ToolName, strings.Join(a.tools.names(), ", "))
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
-	args, err := t.Definition().Args(a.Action)
-	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
+	args, err := t.Definition().Args(action.Action)
+	return batch.Call{Tool: telling{t, a.branch}, Call: tool.Call{ID: action.ToolCallID, Args: args}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of

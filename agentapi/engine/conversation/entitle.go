@@ -18,7 +18,7 @@ const (
 // entitle finds a title for a conversation that begins with message, beside
 // the run: nobody waits for it, and it is not an event.
 func (c *Conversation) entitle(message string) {
-	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
+	choice := Choice{Profile: c.agent.choice.Profile, Usage: titleUsage}
 	c.door.workers.Go(func() {
 		if err := rescue.Do(func() error { c.findTitle(choice, message); return nil }); err != nil {
 			c.cfg.Log.Error("no title", "conversation", c.branch.id, "err", err)

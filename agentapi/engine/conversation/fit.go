@@ -3,15 +3,15 @@ package conversation
 import "github.com/ohgw/ohgw/agentapi/event"
 
 // systemPrompt is the system prompt for the model at hand.
-func (c *Conversation) systemPrompt() *event.SystemPrompt { return c.prompt(c.small()) }
+func (a *agent) systemPrompt() *event.SystemPrompt { return a.prompt(a.small()) }
 
 // prompt is the system prompt of a size.
-func (c *Conversation) prompt(small bool) *event.SystemPrompt {
-	system := c.cfg.Prompt.System
+func (a *agent) prompt(small bool) *event.SystemPrompt {
+	system := a.cfg.Prompt.System
 	if small {
-		system = c.cfg.Prompt.Small
+		system = a.cfg.Prompt.Small
 	}
-	static, dynamic := system(c.tools.defs, c.branch.model.Info().Model)
+	static, dynamic := system(a.tools.defs, a.branch.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static)}
 	if dynamic != "" {
 		text := event.Text(dynamic)
@@ -24,21 +24,21 @@ func (c *Conversation) prompt(small bool) *event.SystemPrompt {
 // the full one: the server had not told its context when the conversation began, or the
 // conversation has come from a larger model. The log is not changed, and a prompt that is
 // not ours stays.
-func (c *Conversation) fitPrompt() {
-	if c.branch.fitted || !c.small() || c.branch.view.Len() == 0 {
+func (a *agent) fitPrompt() {
+	if a.branch.fitted || !a.small() || a.branch.view.Len() == 0 {
 		return
 	}
-	c.branch.fitted = true
-	first := c.branch.view.Event(0)
+	a.branch.fitted = true
+	first := a.branch.view.Event(0)
 	stored, ok := first.Body.(*event.SystemPrompt)
 	if !ok {
 		return
 	}
-	full := masked(c.cfg.Secrets, c.prompt(false)).(*event.SystemPrompt)
+	full := masked(a.cfg.Secrets, a.prompt(false)).(*event.SystemPrompt)
 	if stored.SystemPrompt.Text != full.SystemPrompt.Text {
 		return
 	}
-	first.Body = masked(c.cfg.Secrets, c.prompt(true))
-	c.branch.view.Replace(0, first)
-	c.branch.tokens = 0
+	first.Body = masked(a.cfg.Secrets, a.prompt(true))
+	a.branch.view.Replace(0, first)
+	a.branch.tokens = 0
 }

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // KeyGoal is the key of the state updates that tell of a goal.
@@ -205,7 +203,7 @@ func (c *Conversation) tell(g *goal) error {
 	}
 	text := g.next
 	g.next = ""
-	if err := errors.Join(c.branch.answerOpen(), c.introduce()); err != nil {
+	if err := errors.Join(c.branch.answerOpen(), c.agent.introduce()); err != nil {
 		return err
 	}
 	return c.take(&delivery{content: texts(text), always: true})
@@ -215,7 +213,7 @@ func (c *Conversation) tell(g *goal) error {
 // whether that is enough.
 func (c *Conversation) judge(g *goal) (v verdict, err error) {
 	model, was := c.branch.model, c.branch.stats.calls
-	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", c.transcript(model.Info())).Replace(judgeText)
+	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", c.agent.transcript(model.Info())).Replace(judgeText)
 	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: c.branch.id}
 	var resp llm.Response
 	broke := c.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, c.announcing(j, nil)) })
@@ -231,32 +229,6 @@ func (c *Conversation) judge(g *goal) (v verdict, err error) {
 		return v, err
 	}
 	return parseVerdict(plainText(resp.Message.Content)), nil
-}
-
-// maxTranscript is the size of a transcript for a model of which nobody knows how
-// much it takes, in bytes.
-const maxTranscript = 400_000
-
-// transcript is what was said and done, as text. Of what would be too much for the
-// model, the end stays.
-func (c *Conversation) transcript(info llm.Info) string {
-	var b strings.Builder
-	for _, m := range c.branch.view.Messages() {
-		if m.Role == "system" {
-			continue
-		}
-		if text := strings.TrimSpace(plainText(m.Content)); text != "" {
-			fmt.Fprintf(&b, "%s: %s\n\n", m.Role, text)
-		}
-		for _, call := range m.ToolCalls {
-			fmt.Fprintf(&b, "%s calls the tool %s: %s\n\n", m.Role, call.Name, call.Arguments)
-		}
-	}
-	limit := maxTranscript
-	if tokens := inputLimit(info); tokens > 0 {
-		limit = int(tokens) * 2 // with three to four bytes a token, that leaves room
-	}
-	return truncate.LastBytes(b.String(), limit, "[...]")
 }
 
 // verdict is what a judge says of a goal.

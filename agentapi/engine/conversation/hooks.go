@@ -85,7 +85,7 @@ func (c *Conversation) mustGoOn() (bool, error) {
 
 // beginSession runs the hooks for the beginning, once while the conversation is open.
 func (c *Conversation) beginSession() error {
-	if c.session || c.tools == nil {
+	if c.session || c.agent.tools == nil {
 		return nil
 	}
 	c.session = true

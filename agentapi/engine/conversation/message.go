@@ -8,20 +8,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// introduce writes the system prompt, if the log has none yet.
-func (c *Conversation) introduce() error {
-	if c.branch.introduced {
-		return nil
-	}
-	p := c.systemPrompt()
-	p.Tools = make([]json.RawMessage, len(c.tools.defs))
-	for i, d := range c.tools.defs {
-		p.Tools[i] = d.Stored()
-	}
-	_, err := c.branch.append(event.SourceAgent, p, lazily)
-	return err
-}
-
 // userMessage writes a message of the user with what belongs to it.
 func (c *Conversation) userMessage(d *delivery) error {
 	s := &c.branch.dir.State

@@ -47,9 +47,9 @@ func (b *branch) hidePictures() map[string]bool {
 // once, and a request that is refused for another reason must not cost it. All
 // others come only if the provider itself speaks of pictures: another model, or
 // one without vision, may have given those answers.
-func (c *Conversation) suspects(err error) []map[string]bool {
+func (a *agent) suspects(err error) []map[string]bool {
 	failed, ok := errors.AsType[*llm.Error](err)
-	if !ok || !c.branch.model.Info().Vision {
+	if !ok || !a.branch.model.Info().Vision {
 		return nil
 	}
 	may, named := failed.MayBePictures()
@@ -57,7 +57,7 @@ func (c *Conversation) suspects(err error) []map[string]bool {
 		return nil
 	}
 	fresh, all := make(map[string]bool), make(map[string]bool)
-	for _, p := range c.branch.view.Pictures() {
+	for _, p := range a.branch.view.Pictures() {
 		all[p.ID] = true
 		if !p.Answered {
 			fresh[p.ID] = true
@@ -75,26 +75,26 @@ func (c *Conversation) suspects(err error) []map[string]bool {
 
 // refusePictures records that the provider refuses the pictures of these events:
 // the same request without them was answered.
-func (c *Conversation) refusePictures(ids map[string]bool, err error) error {
-	state, r := c.branch.refusals()
+func (a *agent) refusePictures(ids map[string]bool, err error) error {
+	state, r := a.branch.refusals()
 	if state == nil {
 		state = make(map[string]json.RawMessage)
 	}
 	if r == nil {
 		r = make(refused)
 	}
-	model := c.branch.model.Info().Model
+	model := a.branch.model.Info().Model
 	r[model] = append(r[model], slices.Sorted(maps.Keys(ids))...)
-	c.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", c.branch.id, "model", model, "events", len(ids), "err", err)
+	a.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", a.branch.id, "model", model, "events", len(ids), "err", err)
 	noted, encodeErr := plainjson.Marshal(r)
 	if encodeErr != nil {
 		return encodeErr
 	}
 	state[keyRefused] = noted
-	if c.branch.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
+	if a.branch.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
 		return encodeErr
 	}
-	return errors.Join(c.branch.record("agent_state", state, durable), c.branch.save(durable))
+	return errors.Join(a.branch.record("agent_state", state, durable), a.branch.save(durable))
 }
 
 func union(a, b map[string]bool) map[string]bool {

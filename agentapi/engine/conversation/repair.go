@@ -1,11 +1,9 @@
 package conversation
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
-	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -46,29 +44,6 @@ func (b *branch) reject(e event.Event, reason, source string) error {
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, RejectionReason: reason, RejectionSource: source, ActionID: e.ID,
 	}, durable)
 	return err
-}
-
-// use makes another profile answer from now on.
-func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model) error {
-	s := &c.branch.dir.State
-	tags := map[string]string{}
-	for name, value := range s.Tags {
-		tags[name] = value
-	}
-	tags[TagProfile], tags[TagUsage] = choice.Profile, choice.Usage
-	if choice.Profile == "" { // the stored agent says which model it is
-		delete(tags, TagProfile)
-		delete(tags, TagUsage)
-	}
-	old := *s
-	s.Agent, s.Tags = agent, tags
-	if err := c.branch.save(durable); err != nil {
-		*s = old
-		return c.branch.storageError(err)
-	}
-	c.choice = choice
-	c.setModel(model)
-	return nil
 }
 
 // The names of the tags in which a conversation remembers what answers.

@@ -3,13 +3,10 @@ package conversation
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/view"
-	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // room is what the next request takes of the model's context, in tokens. Zero values
@@ -40,9 +37,9 @@ func (c *Conversation) measure() room {
 		return r
 	}
 	r.hard = max(1, r.window-answerLeast)
-	req := llm.Request{Tools: c.offers()}
+	req := llm.Request{Tools: c.agent.offers()}
 	if r.tokens == 0 {
-		r.tokens = c.scaled(c.estimate(req)) + perMessage*int64(c.branch.view.Len())
+		r.tokens = c.agent.scaled(c.agent.estimate(req)) + perMessage*int64(c.branch.view.Len())
 	}
 	if r.tokens > r.soft/countAbove {
 		req.Messages = c.branch.view.Messages()
@@ -50,29 +47,9 @@ func (c *Conversation) measure() room {
 			r.tokens = tokens
 		}
 	}
-	r.fixed = max(c.question(), r.tokens-c.earlier()) // a template may leave out the tools
+	r.fixed = max(c.agent.question(), r.tokens-c.agent.earlier()) // a template may leave out the tools
 	r.soft = min(r.hard, max(r.soft, r.fixed+(r.hard-r.fixed)/2))
 	return r
-}
-
-// offers are the tools of a request.
-func (c *Conversation) offers() []llm.Tool {
-	if c.tools == nil {
-		return nil
-	}
-	if c.small() {
-		return c.tools.brief()
-	}
-	return c.tools.offers
-}
-
-// small reports whether the model is told the least.
-func (c *Conversation) small() bool {
-	if c.cfg.PromptSize != AutoPrompt || c.branch.model == nil {
-		return c.cfg.PromptSize == SmallPrompt
-	}
-	info := c.branch.model.Info()
-	return info.Served && info.ContextWindow < llm.SmallContext
 }
 
 // count has the server count the tokens of a request of the history at hand; ok is false
@@ -86,106 +63,16 @@ func (c *Conversation) count(req llm.Request) (tokens int64, ok bool) {
 	if broke != nil || !ok {
 		return 0, false
 	}
-	c.calibrate(c.estimate(req), tokens)
+	c.agent.calibrate(c.agent.estimate(req), tokens)
 	return tokens, true
 }
 
-// calibrate notes what a request that was estimated at so many tokens has, besides what a
-// template adds to each message. A server may leave out what it has cached, so an
-// estimate is lowered little.
-func (c *Conversation) calibrate(estimate, tokens int64) {
-	const least, most = 0.8, 4
-	tokens -= perMessage * int64(c.branch.view.Len())
-	if estimate > 0 && tokens > 0 {
-		c.density = min(most, max(least, float64(tokens)/float64(estimate)))
-	}
-}
-
-// scaled is an estimate as far as earlier ones were wrong.
-func (c *Conversation) scaled(estimate int64) int64 {
-	if c.density == 0 {
-		return estimate
-	}
-	return int64(float64(estimate) * c.density)
-}
-
-// weighEvent is what an event of the view takes of a request.
-func (c *Conversation) weighEvent(i int) int64 {
-	return c.scaled(c.branch.view.Weight(i).Tokens(c.branch.perImage())) + perMessage
-}
-
-// earlier is what a request has besides what can never leave.
-func (c *Conversation) earlier() (tokens int64) {
-	_, to := c.branch.view.Asked()
-	for i := range c.branch.view.Len() {
-		if _, system := c.branch.view.Event(i).Body.(*event.SystemPrompt); !system && i != to-1 {
-			tokens += c.weighEvent(i)
-		}
-	}
-	return tokens
-}
-
-// question is what the message that is to be answered takes of a request.
-func (c *Conversation) question() (tokens int64) {
-	if _, to := c.branch.view.Asked(); to > 0 {
-		return c.weighEvent(to - 1)
-	}
-	return 0
-}
-
-// fixed is what a request has that can never leave, with a question of so many tokens.
-func (c *Conversation) fixed(question int64) int64 {
-	tools := 0
-	for _, t := range c.offers() {
-		tools += len(t.Name) + len(t.Description) + len(t.Parameters)
-	}
-	n := c.scaled(view.Weight{Bytes: tools}.Tokens(0)) + question
-	if c.branch.view.Len() > 0 {
-		if _, ok := c.branch.view.Event(0).Body.(*event.SystemPrompt); ok {
-			n += c.weighEvent(0)
-		}
-	}
-	return n
-}
-
-// What a summary may take.
-const (
-	summaryPart  = 3  // of the room for the history
-	summaryLeast = 64 // tokens; a shorter one says nothing
-	windowPart   = 8  // of the context, whatever room there is
-	perToken     = 30 * time.Millisecond
-	leastTime    = time.Minute
-	mostTime     = 10 * time.Minute
-)
-
-// summaryLimit is how many tokens a summary may have; 0: as many as the model writes.
-// It is false where there is no room for one.
-func (r room) summaryLimit() (tokens int64, ok bool) {
-	if r.window == 0 {
-		return 0, true
-	}
-	tokens = r.window / windowPart
-	if r.hard > 0 {
-		tokens = min(tokens, (r.soft-r.fixed)/summaryPart)
-	}
-	return tokens, tokens >= summaryLeast
-}
-
-// summaryTime is how long a summary may take: a model without a graphics card reads its
-// context in minutes.
-func (r room) summaryTime() time.Duration {
-	if r.window == 0 {
-		return mostTime
-	}
-	return min(mostTime, max(leastTime, time.Duration(r.window)*perToken))
-}
-
 // plan is the cut for a need.
-func (c *Conversation) plan(need condenser.Need, r room) (condenser.Cut, bool) {
+func (a *agent) plan(need condenser.Need, r room) (condenser.Cut, bool) {
 	if r.hard > 0 && need.Hard() {
-		return condenser.Oldest(c.branch.view, (r.soft-r.fixed)/2, c.weighEvent)
+		return condenser.Oldest(a.branch.view, (r.soft-r.fixed)/2, a.weighEvent)
 	}
-	return c.cfg.Condenser.Plan(c.branch.view, need, c.branch.perImage())
+	return a.cfg.Condenser.Plan(a.branch.view, need, a.branch.perImage())
 }
 
 // tooLarge is the error for a message that fits into the model's context on no account,
@@ -196,8 +83,8 @@ func (c *Conversation) tooLarge(d *delivery) error {
 		return nil
 	}
 	window := c.branch.model.Info().ContextWindow
-	question := c.scaled(weightOf(d.content).Tokens(c.branch.perImage())) + perMessage
-	tokens, hard := c.fixed(question), window-answerLeast
+	question := c.agent.scaled(weightOf(d.content).Tokens(c.branch.perImage())) + perMessage
+	tokens, hard := c.agent.fixed(question), window-answerLeast
 	const certain = 2 // an estimate is not as wrong as that
 	if tokens*certain <= hard {
 		return nil
@@ -205,29 +92,21 @@ func (c *Conversation) tooLarge(d *delivery) error {
 	if s, ok := c.branch.model.(llm.Sizer); ok {
 		messages := c.branch.view.Messages()
 		messages = append(messages[:min(1, len(messages)):1], message("user", d.content))
-		req := llm.Request{Messages: messages, Tools: c.offers()}
+		req := llm.Request{Messages: messages, Tools: c.agent.offers()}
 		var counted bool
 		if broke := c.await(d.ctx, func(j *job) { tokens, counted = s.Count(j.ctx, req) }); broke != nil || !counted {
 			tokens = 0
 		}
 	}
 	switch {
-	case tokens == 0 && c.fixed(question) <= certain*hard, tokens > 0 && tokens <= hard:
+	case tokens == 0 && c.agent.fixed(question) <= certain*hard, tokens > 0 && tokens <= hard:
 		return nil
 	case tokens == 0:
-		tokens = c.fixed(question)
+		tokens = c.agent.fixed(question)
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrTooLong, InProcess: true,
 		Msg: fmt.Sprintf("The message is too long: with the agent's instructions it has about %d tokens, and the model's context has %d. "+
 			"Send a shorter message, put the text into a file for the agent to read, or start the model's server with a larger context.", tokens, window),
 	}
-}
-
-func weightOf(content []event.Content) (w view.Weight) {
-	for _, item := range content {
-		w.Bytes += len(item.Text)
-		w.Images += len(item.ImageURLs)
-	}
-	return w
 }

@@ -34,15 +34,15 @@ func (c *Conversation) ready(ctx context.Context) error {
 
 // prepare runs outside the conversation's goroutine, which waits for it.
 func (c *Conversation) prepare(j *job) error {
-	model, err := c.cfg.Models.Model(j.ctx, c.choice)
+	model, err := c.cfg.Models.Model(j.ctx, c.agent.choice)
 	if err != nil {
 		return err
 	}
 	if s, ok := model.(llm.Sizer); ok {
 		s.FindSize(j.ctx)
 	}
-	j.post(func() { c.setModel(model) })
-	if c.tools != nil {
+	j.post(func() { c.agent.setModel(model) })
+	if c.agent.tools != nil {
 		return nil
 	}
 	tools, err := c.cfg.Tools(j.ctx, c)
@@ -53,7 +53,7 @@ func (c *Conversation) prepare(j *job) error {
 	if err == nil {
 		box.vision = model.Info().Vision
 	}
-	if err != nil || !j.call(func() { c.tools = box }) {
+	if err != nil || !j.call(func() { c.agent.tools = box }) {
 		return errors.Join(err, closeAll(tools))
 	}
 	return nil
@@ -122,20 +122,20 @@ func (c *Conversation) run() {
 // begin says that the run runs. The log has that, which is enough for us until
 // there is an action: see execute.
 func (c *Conversation) begin() error {
-	if c.branch.model == nil || c.tools == nil || c.stale {
+	if c.branch.model == nil || c.agent.tools == nil || c.agent.stale {
 		if err := c.ready(context.Background()); err != nil {
 			return err
 		}
 	}
-	c.saved, c.stale = false, false
-	if err := errors.Join(c.branch.answerOpen(), c.introduce(), c.beginSession()); err != nil {
+	c.saved, c.agent.stale = false, false
+	if err := errors.Join(c.branch.answerOpen(), c.agent.introduce(), c.beginSession()); err != nil {
 		return err
 	}
 	if err := c.branch.setStatus(event.Running); err != nil {
 		return err
 	}
 	c.awaitLoaded()
-	c.fitPrompt()
+	c.agent.fitPrompt()
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (c *Conversation) serve() {
 		_ = rescue.Do(func() error { c.door.watchers.publish(c.branch.snapshot()); return nil })
 	}
 	c.door.watchers.end(c.door.closed())
-	tools := c.tools
+	tools := c.agent.tools
 	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := rescue.Do(tools.close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.branch.id, "err", err)
@@ -248,7 +248,7 @@ func (c *Conversation) accept(d *delivery) error {
 	if err := c.branch.answerOpen(); err != nil {
 		return c.branch.storageError(err)
 	}
-	if err := errors.Join(c.introduce(), c.beginSession()); err != nil {
+	if err := errors.Join(c.agent.introduce(), c.beginSession()); err != nil {
 		return c.branch.storageError(err)
 	}
 	if err := c.tooLarge(d); err != nil {

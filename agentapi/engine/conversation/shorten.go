@@ -68,7 +68,7 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 	if !ok {
 		return none, nil
 	}
-	was, before, weight := c.branch.stats.calls, c.promptTokens(), c.weight()
+	was, before, weight := c.branch.stats.calls, c.agent.promptTokens(), c.agent.weight()
 	r := room{}
 	if c.branch.model != nil {
 		r = c.measure()
@@ -93,26 +93,9 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 	}
 	done := agentapi.Condensed{Done: true, Before: before}
 	if weight > 0 {
-		done.After = int64(float64(before) * float64(c.weight()) / float64(weight))
+		done.After = int64(float64(before) * float64(c.agent.weight()) / float64(weight))
 	}
 	return done, nil
-}
-
-// weight is the estimated size of the next request.
-func (c *Conversation) weight() int64 {
-	return c.estimate(llm.Request{Tools: c.offers()})
-}
-
-// promptTokens is the size of the next request: as the provider has counted the
-// last one, else estimated.
-func (c *Conversation) promptTokens() int64 {
-	if c.branch.tokens > 0 {
-		return c.branch.tokens
-	}
-	if m := c.branch.stats.usages[c.choice.Usage]; m != nil && m.Usage.PerTurnToken > 0 {
-		return m.Usage.PerTurnToken
-	}
-	return c.weight()
 }
 
 // shorteningError says why there is no summary.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
@@ -43,7 +42,7 @@ func (c *Conversation) step() (outcome, error) {
 	if condensed || err != nil {
 		return more, err
 	}
-	if c.imagesUnseen() {
+	if c.agent.imagesUnseen() {
 		return finished, c.sayBlind()
 	}
 	resp, err := c.generate()
@@ -57,20 +56,6 @@ func (c *Conversation) step() (outcome, error) {
 	return c.answer(resp)
 }
 
-// imagesUnseen reports whether the newest message of the user has images that
-// the model would not be shown.
-func (c *Conversation) imagesUnseen() bool {
-	if c.branch.model.Info().Vision {
-		return false
-	}
-	last := c.branch.view.Len() - 1
-	if _, to := c.branch.view.Asked(); last < 0 || to != last+1 {
-		return false
-	}
-	m := c.branch.view.Event(last).Body.(*event.Message)
-	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
-}
-
 // sayBlind answers a message with images that the model would not be shown.
 func (c *Conversation) sayBlind() error {
 	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
@@ -82,17 +67,17 @@ func (c *Conversation) sayBlind() error {
 // generate asks the model. Where the provider refuses a request with pictures
 // that it may refuse, it is asked again without them.
 func (c *Conversation) generate() (*llm.Response, error) {
-	c.refreshTools()
+	c.agent.refreshTools()
 	hidden := c.branch.hidePictures()
 	resp, silent, err := c.request()
 	if err == nil || !silent {
 		return resp, err
 	}
-	for _, suspects := range c.suspects(err) {
+	for _, suspects := range c.agent.suspects(err) {
 		c.branch.view.Hide(union(hidden, suspects))
 		other, _, otherErr := c.request()
 		if otherErr == nil {
-			return other, c.refusePictures(suspects, err)
+			return other, c.agent.refusePictures(suspects, err)
 		}
 		c.branch.view.Hide(hidden)
 		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
@@ -106,7 +91,7 @@ func (c *Conversation) generate() (*llm.Response, error) {
 // it; silent says that there was nothing. The response is a pointer: a step waits
 // for most of its life, and its stack with it.
 func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
-	req := &llm.Request{Messages: c.branch.view.Messages(), Tools: c.offers(), CacheKey: c.branch.id}
+	req := &llm.Request{Messages: c.branch.view.Messages(), Tools: c.agent.offers(), CacheKey: c.branch.id}
 	model := c.branch.model
 	resp = new(llm.Response)
 	silent = true
@@ -127,23 +112,11 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 	}
 	if err == nil {
 		c.shown.Reset()
-		c.counted(model, req, resp)
+		c.agent.counted(model, req, resp)
 	} else {
 		c.branch.stats.addEmpty(model.Info(), *resp, c.cfg.Now())
 	}
 	return resp, silent, err
-}
-
-// counted notes what a call of the model has cost.
-func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
-	c.branch.stats.add(model.Info(), *resp, c.cfg.Now())
-	c.branch.known.makeUnique(resp)
-	estimate := c.estimate(*req)
-	if c.branch.tokens = resp.Usage.PromptTokens; c.branch.tokens == 0 {
-		c.branch.tokens = estimate
-	} else {
-		c.calibrate(estimate, c.branch.tokens)
-	}
 }
 
 // call calls a model. One that panics has failed, and nothing else with it.
@@ -209,13 +182,13 @@ func (c *Conversation) unusable(err error) error {
 			return err
 		}
 		c.tooLong++
-		c.calibrate(c.estimate(llm.Request{Tools: c.offers()}), e.Prompt)
+		c.agent.calibrate(c.agent.estimate(llm.Request{Tools: c.agent.offers()}), e.Prompt)
 		events, err := c.branch.dir.Branch(c.branch.head)
 		if err != nil {
 			return err
 		}
 		c.branch.view, c.branch.fitted = view.New(render, events), false
-		c.fitPrompt()
+		c.agent.fitPrompt()
 		_, err = c.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:

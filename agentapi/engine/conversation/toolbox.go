@@ -102,30 +102,7 @@ func closeAll(tools []tool.Tool) error {
 
 // ReplaceMCP offers other tools in the place of those of MCP servers from the
 // next step on.
-func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.mcp.Store(&tools) }
+func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.agent.mcp.Store(&tools) }
 
 // Vision reports whether the model is shown images.
-func (c *Conversation) Vision() bool { return c.vision.Load() }
-
-func (c *Conversation) setModel(m llm.Model) {
-	c.branch.model = m
-	c.vision.Store(m.Info().Vision)
-	c.branch.hidePictures()
-}
-
-// refreshTools takes what MCP servers have said since the last step, and
-// describes the tools again when another model answers that can see, or cannot.
-func (c *Conversation) refreshTools() {
-	now := c.tools.now
-	tools := c.mcp.Swap(nil)
-	switch {
-	case tools != nil:
-		now = append(c.tools.builtIn(), *tools...)
-	case c.tools.vision == c.Vision():
-		return
-	}
-	c.tools.vision = c.Vision() // tools say whether the model can see pictures with them
-	if err := c.tools.offer(now); err != nil {
-		c.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", c.branch.id, "err", err)
-	}
-}
+func (c *Conversation) Vision() bool { return c.agent.vision.Load() }

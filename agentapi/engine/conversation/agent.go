@@ -1,0 +1,187 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/truncate"
+)
+
+// agent is what answers in a conversation: the choice of a model, the tools, the
+// prompt, and how much of the model's context a request takes. It makes requests from
+// the branch and sends none.
+type agent struct {
+	cfg    *Config
+	branch *branch
+	vision atomic.Bool                 // of the model
+	mcp    atomic.Pointer[[]tool.Tool] // that replace others with the next step
+
+	// What follows belongs to the conversation's goroutine.
+
+	choice  Choice
+	stale   bool     // the model is to be asked for again; true also between two runs, until one begins
+	tools   *toolbox // nil: to be made
+	density float64  // tokens of a request by those that were estimated; 0: unknown
+}
+
+// toolMemory is what the tools hold in memory, in bytes.
+func (a *agent) toolMemory() (memory int64) {
+	if a.tools == nil {
+		return 0
+	}
+	for _, t := range a.tools.made {
+		if h, ok := t.(tool.Holder); ok {
+			memory += h.Held()
+		}
+	}
+	return memory
+}
+
+// use makes another profile answer from now on.
+func (a *agent) use(choice Choice, agent json.RawMessage, model llm.Model) error {
+	s := &a.branch.dir.State
+	tags := map[string]string{}
+	for name, value := range s.Tags {
+		tags[name] = value
+	}
+	tags[TagProfile], tags[TagUsage] = choice.Profile, choice.Usage
+	if choice.Profile == "" { // the stored agent says which model it is
+		delete(tags, TagProfile)
+		delete(tags, TagUsage)
+	}
+	old := *s
+	s.Agent, s.Tags = agent, tags
+	if err := a.branch.save(durable); err != nil {
+		*s = old
+		return a.branch.storageError(err)
+	}
+	a.choice = choice
+	a.setModel(model)
+	return nil
+}
+
+func (a *agent) setModel(m llm.Model) {
+	a.branch.model = m
+	a.vision.Store(m.Info().Vision)
+	a.branch.hidePictures()
+}
+
+// refreshTools takes what MCP servers have said since the last step, and
+// describes the tools again when another model answers that can see, or cannot.
+func (a *agent) refreshTools() {
+	now := a.tools.now
+	tools := a.mcp.Swap(nil)
+	switch {
+	case tools != nil:
+		now = append(a.tools.builtIn(), *tools...)
+	case a.tools.vision == a.vision.Load():
+		return
+	}
+	a.tools.vision = a.vision.Load() // tools say whether the model can see pictures with them
+	if err := a.tools.offer(now); err != nil {
+		a.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", a.branch.id, "err", err)
+	}
+}
+
+// offers are the tools of a request.
+func (a *agent) offers() []llm.Tool {
+	if a.tools == nil {
+		return nil
+	}
+	if a.small() {
+		return a.tools.brief()
+	}
+	return a.tools.offers
+}
+
+// small reports whether the model is told the least.
+func (a *agent) small() bool {
+	if a.cfg.PromptSize != AutoPrompt || a.branch.model == nil {
+		return a.cfg.PromptSize == SmallPrompt
+	}
+	info := a.branch.model.Info()
+	return info.Served && info.ContextWindow < llm.SmallContext
+}
+
+// imagesUnseen reports whether the newest message of the user has images that
+// the model would not be shown.
+func (a *agent) imagesUnseen() bool {
+	if a.branch.model.Info().Vision {
+		return false
+	}
+	last := a.branch.view.Len() - 1
+	if _, to := a.branch.view.Asked(); last < 0 || to != last+1 {
+		return false
+	}
+	m := a.branch.view.Event(last).Body.(*event.Message)
+	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
+}
+
+// counted notes what a call of the model has cost.
+func (a *agent) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
+	a.branch.stats.add(model.Info(), *resp, a.cfg.Now())
+	a.branch.known.makeUnique(resp)
+	estimate := a.estimate(*req)
+	if a.branch.tokens = resp.Usage.PromptTokens; a.branch.tokens == 0 {
+		a.branch.tokens = estimate
+	} else {
+		a.calibrate(estimate, a.branch.tokens)
+	}
+}
+
+// introduce writes the system prompt, if the log has none yet.
+func (a *agent) introduce() error {
+	if a.branch.introduced {
+		return nil
+	}
+	p := a.systemPrompt()
+	p.Tools = make([]json.RawMessage, len(a.tools.defs))
+	for i, d := range a.tools.defs {
+		p.Tools[i] = d.Stored()
+	}
+	_, err := a.branch.append(event.SourceAgent, p, lazily)
+	return err
+}
+
+// history is what the model is shown of the conversation, with a system prompt
+// also where the log has none yet.
+func (a *agent) history() []event.LLMMessage {
+	if a.branch.introduced {
+		return a.branch.view.Messages()
+	}
+	prompt := event.New("prompt", a.branch.stamp(), event.SourceAgent, "", masked(a.cfg.Secrets, a.systemPrompt()))
+	return append(view.New(render, []event.Event{prompt}).Messages(), a.branch.view.Messages()...)
+}
+
+// maxTranscript is the size of a transcript for a model of which nobody knows how
+// much it takes, in bytes.
+const maxTranscript = 400_000
+
+// transcript is what was said and done, as text. Of what would be too much for the
+// model, the end stays.
+func (a *agent) transcript(info llm.Info) string {
+	var b strings.Builder
+	for _, m := range a.branch.view.Messages() {
+		if m.Role == "system" {
+			continue
+		}
+		if text := strings.TrimSpace(plainText(m.Content)); text != "" {
+			fmt.Fprintf(&b, "%s: %s\n\n", m.Role, text)
+		}
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(&b, "%s calls the tool %s: %s\n\n", m.Role, call.Name, call.Arguments)
+		}
+	}
+	limit := maxTranscript
+	if tokens := inputLimit(info); tokens > 0 {
+		limit = int(tokens) * 2 // with three to four bytes a token, that leaves room
+	}
+	return truncate.LastBytes(b.String(), limit, "[...]")
+}
