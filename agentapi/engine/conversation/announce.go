@@ -8,16 +8,16 @@ import (
 
 // announcing publishes each repeated request of a model and the phases of a call, and hands everything
 // else to next, which may be nil.
-func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
+func (r *run) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
 	return func(d llm.Delta) {
 		if d.Retry != nil {
-			r := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: c.cfg.Secrets.Mask(d.Retry.Cause)}
-			j.post(func() { c.branch.publishRetry(r) })
+			retry := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: r.cfg.Secrets.Mask(d.Retry.Cause)}
+			j.post(func() { r.branch.publishRetry(retry) })
 			return
 		}
 		if d.Phase != nil {
 			p := *d.Phase
-			j.post(func() { c.branch.publishPhase(p) })
+			j.post(func() { r.branch.publishPhase(p) })
 			return
 		}
 		if next != nil {

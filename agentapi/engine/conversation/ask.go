@@ -82,7 +82,7 @@ func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 			return nil
 		}
 		c.door.errands = append(c.door.errands, func() {
-			err := c.ready(ctx)
+			err := c.run.ready(ctx)
 			if err == nil {
 				f()
 			}

@@ -21,67 +21,67 @@ const condenserUsage = "condenser"
 
 // condense shortens the view if it is too long. It reports whether that was the
 // whole step.
-func (c *Conversation) condense() (bool, error) {
-	set := c.cfg.Condenser
-	r := c.measure()
-	if c.stopping {
+func (r *run) condense() (bool, error) {
+	set := r.cfg.Condenser
+	space := r.measure()
+	if r.stopping {
 		return true, nil
 	}
-	need := set.NeedOf(c.branch.view, r.tokens, r.soft)
-	if !need.Any() || !need.Hard() && c.branch.view.Len() < c.branch.condenseAt {
+	need := set.NeedOf(r.branch.view, space.tokens, space.soft)
+	if !need.Any() || !need.Hard() && r.branch.view.Len() < r.branch.condenseAt {
 		return false, nil
 	}
 	ctx := context.Background()
-	cut, ok := c.agent.plan(need, r)
+	cut, ok := r.agent.plan(need, space)
 	if ok {
-		done, err := c.summarize(ctx, cut, condenser.Preview, r)
-		if done || c.stopping || errors.Is(err, errStorage) {
+		done, err := r.summarize(ctx, cut, condenser.Preview, space)
+		if done || r.stopping || errors.Is(err, errStorage) {
 			return true, err
 		}
-		c.cfg.Log.Warn("no summary", "conversation", c.branch.id, "err", err)
+		r.cfg.Log.Warn("no summary", "conversation", r.branch.id, "err", err)
 		switch {
 		case !need.Hard():
-		case errors.Is(err, errUnusable), r.hard > 0 && isTooLong(err):
-			return true, c.agent.leaveOut(cut, r)
-		case r.hard > 0:
+		case errors.Is(err, errUnusable), space.hard > 0 && isTooLong(err):
+			return true, r.agent.leaveOut(cut, space)
+		case space.hard > 0:
 			return true, err
 		}
 	}
 	if !need.Hard() {
-		c.branch.condenseAt = c.branch.view.Len() + retryAfter
+		r.branch.condenseAt = r.branch.view.Len() + retryAfter
 		return false, nil
 	}
-	return c.condenseAll(ctx, need, r)
+	return r.condenseAll(ctx, need, space)
 }
 
 // condenseAll takes out everything but the question.
-func (c *Conversation) condenseAll(ctx context.Context, need condenser.Need, r room) (bool, error) {
-	cut, ok := condenser.Everything(c.branch.view)
+func (r *run) condenseAll(ctx context.Context, need condenser.Need, space room) (bool, error) {
+	cut, ok := condenser.Everything(r.branch.view)
 	switch {
-	case ok && r.hard > 0:
-		return true, c.agent.leaveOut(cut, r)
+	case ok && space.hard > 0:
+		return true, r.agent.leaveOut(cut, space)
 	case ok:
-		err := c.reset(ctx, cut, r)
+		err := r.reset(ctx, cut, space)
 		if isTooLong(err) || errors.Is(err, errUnusable) {
-			return true, c.agent.leaveOut(cut, r)
+			return true, r.agent.leaveOut(cut, space)
 		}
 		return true, err
-	case len(cut.Gone) > 0 && r.hard > 0: // summaries that are too long themselves
-		return true, c.agent.leaveOut(cut, r)
-	case !need.Wanted && r.hard > 0 && r.tokens <= r.hard:
+	case len(cut.Gone) > 0 && space.hard > 0: // summaries that are too long themselves
+		return true, r.agent.leaveOut(cut, space)
+	case !need.Wanted && space.hard > 0 && space.tokens <= space.hard:
 		return false, nil // little room for an answer is better than none
 	}
-	return true, errTooLong(r.tokens, r.window)
+	return true, errTooLong(space.tokens, space.window)
 }
 
 // reset replaces what a cut takes out, and shows less of it to the model where
 // that fails.
-func (c *Conversation) reset(ctx context.Context, cut condenser.Cut, r room) (err error) {
+func (r *run) reset(ctx context.Context, cut condenser.Cut, space room) (err error) {
 	preview := float64(condenser.Preview)
 	for range resetTries {
 		var done bool
-		done, err = c.summarize(ctx, cut, int(preview), r)
-		if done || c.stopping || errors.Is(err, errStorage) || errors.Is(err, errUnusable) {
+		done, err = r.summarize(ctx, cut, int(preview), space)
+		if done || r.stopping || errors.Is(err, errStorage) || errors.Is(err, errUnusable) {
 			return err
 		}
 		preview *= resetScaling

@@ -43,7 +43,7 @@ func (c *Conversation) suspend() error {
 	c.door.leaveUnanswered()
 	switch c.branch.dir.State.Status {
 	case event.Running:
-		c.pausing = true
+		c.run.pausing = true
 	case event.Idle:
 		c.door.wanted = false
 		if err := c.branch.setStatus(event.Paused); err != nil {
@@ -68,8 +68,8 @@ func (c *Conversation) Halt(ctx context.Context) error {
 		c.leaveGoal()
 		err := c.suspend()
 		if c.branch.dir.State.Status == event.Running {
-			c.stop()
-			over = c.running
+			c.run.stop()
+			over = c.run.running
 		}
 		return err
 	})
@@ -189,7 +189,7 @@ func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
 
 // busy reports whether the log is about to grow.
 func (c *Conversation) busy() bool {
-	return c.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.branch.dir.State.Status == event.Running
+	return c.run.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.branch.dir.State.Status == event.Running
 }
 
 // decide answers what waits for a confirmation.

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,25 +158,8 @@ type Conversation struct {
 	door   *door
 	branch *branch
 	agent  *agent
-
-	// What follows belongs to the conversation's goroutine.
-	goal    *goal         // that is pursued; nil: none
-	running chan struct{} // closed at the end of the run; nil: there was none
-	job     *job
-	lease   *time.Ticker
-	saved   bool            // the base state says that this run runs
-	nudged  string          // the event for which the agent was nudged
-	refused int             // answers in a row that could not be used
-	cuts    int             // answers in a row that were cut off before they could be used
-	tooLong int             // calls in a row that exceeded the context
-	shown   strings.Builder // what was published of an answer that is not in the log
-	item    string          // the id of the event for what the model writes; "" as long as it has written nothing
-	session bool            // the hooks for the beginning have run
-
-	stopping bool // an interrupt ends what is at work
-	pausing  bool // the run ends after the step in flight
-
-	costBefore float64 // what the conversation had cost when the run began
+	run    *run
+	goal   *goal // that is pursued; nil: none
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
@@ -195,10 +177,10 @@ func Open(cfg Config) (*Conversation, error) {
 	if cfg.Memory == nil {
 		cfg.Memory = new(atomic.Int64)
 	}
-	c := &Conversation{cfg: &cfg, door: newDoor()}
-	c.agent = &agent{cfg: c.cfg, choice: cfg.Model}
+	c := &Conversation{cfg: &cfg, door: newDoor(), agent: &agent{cfg: &cfg, choice: cfg.Model}}
 	c.branch = newBranch(c.cfg, c.door, c.agent.toolMemory)
 	c.agent.branch = c.branch
+	c.run = &run{cfg: c.cfg, host: c, door: c.door, branch: c.branch, agent: c.agent}
 	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
@@ -264,7 +246,7 @@ func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 func (c *Conversation) Interrupt(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
 		if c.branch.dir.State.Status == event.Running {
-			c.stop()
+			c.run.stop()
 		}
 		return nil
 	})
@@ -272,7 +254,7 @@ func (c *Conversation) Interrupt(ctx context.Context) error {
 
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
-	return c.door.try(ctx, func() error { c.pausing = c.branch.dir.State.Status == event.Running; return nil })
+	return c.door.try(ctx, func() error { c.run.pausing = c.branch.dir.State.Status == event.Running; return nil })
 }
 
 // Switch makes the following calls of the model go to another profile, and
@@ -410,7 +392,7 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
 	_ = c.door.try(ctx, func() error {
 		c.door.closing, c.door.ended = true, why
-		c.stop()
+		c.run.stop()
 		return nil
 	})
 	if !ends(ctx, &c.door.serving) {

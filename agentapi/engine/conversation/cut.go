@@ -34,17 +34,17 @@ func isCutCall(resp *llm.Response, err error) bool {
 
 // cutShort asks for such an answer again, once. A second one ends the run as a cut
 // answer.
-func (c *Conversation) cutShort(resp *llm.Response) (outcome, error) {
-	c.cuts++
+func (r *run) cutShort(resp *llm.Response) (outcome, error) {
+	r.cuts++
 	hint, told := cutCallText, cutTwiceText
 	if len(resp.Message.ToolCalls) == 0 && len(resp.Message.Content) == 0 {
 		hint, told = cutEmptyText, cutSilentText
 	}
-	if c.cuts == 1 {
-		return more, c.branch.notifyAgent(hint)
+	if r.cuts == 1 {
+		return more, r.branch.notifyAgent(hint)
 	}
-	c.cuts = 0
-	_, err := c.branch.append(event.SourceAgent, &event.Message{
+	r.cuts = 0
+	_, err := r.branch.append(event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(told)), LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: event.CutMark(),
 	}, durable)
 	return finished, err

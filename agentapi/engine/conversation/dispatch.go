@@ -23,28 +23,28 @@ const finishTool = "finish"
 // dispatch takes the tool calls of an answer: each becomes an action, and what
 // may run runs. Calls behind a finish are never made: nobody would see their
 // results.
-func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
-	opts := check.Options{Analyzer: confirm.Analyzes(c.branch.dir.State.SecurityAnalyzer)}
+func (r *run) dispatch(resp llm.Response) (outcome, error) {
+	opts := check.Options{Analyzer: confirm.Analyzes(r.branch.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
-		passed, refused := check.Call(call, c.agent.tools.defs, opts)
-		body := c.action(resp, i)
+		passed, refused := check.Call(call, r.agent.tools.defs, opts)
+		body := actionOf(resp, i)
 		if refused != nil {
-			if err := c.refuse(body, refused); err != nil {
+			if err := r.refuse(body, refused); err != nil {
 				return more, err
 			}
 			continue
 		}
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
-		id := c.itemID()
-		if err := c.beforeTool(id, body); err != nil {
+		id := r.itemID()
+		if err := r.beforeTool(id, body); err != nil {
 			return more, err
 		}
-		if c.stopping { // there is no action yet that an interrupt would have to answer
+		if r.stopping { // there is no action yet that an interrupt would have to answer
 			return more, nil
 		}
-		e, err := c.branch.appendAs(id, event.SourceAgent, body, durable)
+		e, err := r.branch.appendAs(id, event.SourceAgent, body, durable)
 		if err != nil {
 			return more, err
 		}
@@ -56,21 +56,21 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 	if len(actions) == 0 {
 		return more, nil
 	}
-	s := &c.branch.dir.State
+	s := &r.branch.dir.State
 	if found := confirm.Analysis(s.ConfirmationPolicy, s.SecurityAnalyzer, actions); found != nil {
-		if _, err := c.branch.append(event.SourceEnvironment, found, lazily); err != nil {
+		if _, err := r.branch.append(event.SourceEnvironment, found, lazily); err != nil {
 			return more, err
 		}
 	}
-	if c.branch.mustAsk(actions) {
+	if r.branch.mustAsk(actions) {
 		return waiting, nil
 	}
-	return c.execute(actions)
+	return r.execute(actions)
 }
 
-// action is the part of an action that does not depend on its call. What the
+// actionOf is the part of an action that does not depend on its call. What the
 // model said and thought before its calls stands with the first.
-func (c *Conversation) action(resp llm.Response, i int) *event.Action {
+func actionOf(resp llm.Response, i int) *event.Action {
 	call := resp.Message.ToolCalls[i]
 	a := &event.Action{
 		Thought: []event.Content{}, ThinkingBlocks: []json.RawMessage{}, SecurityRisk: tool.Risks[0],
@@ -91,12 +91,12 @@ func thought(content []event.Content) []event.Content {
 	}))
 }
 
-func (c *Conversation) refuse(body *event.Action, r *check.Refused) error {
-	body.ToolName, body.ToolCall = r.ToolName, r.Call
-	if _, err := c.branch.appendAs(c.itemID(), event.SourceAgent, body, durable); err != nil {
+func (r *run) refuse(body *event.Action, refusal *check.Refused) error {
+	body.ToolName, body.ToolCall = refusal.ToolName, refusal.Call
+	if _, err := r.branch.appendAs(r.itemID(), event.SourceAgent, body, durable); err != nil {
 		return err
 	}
-	return c.branch.toolError(body, r.Message, agentAction)
+	return r.branch.toolError(body, refusal.Message, agentAction)
 }
 
 // The classes of a call's failure.
@@ -107,23 +107,23 @@ var (
 
 // execute runs actions and records their results, in the order of the calls,
 // when all of them are there. What an interrupt kept from ending stays open.
-func (c *Conversation) execute(open []event.Event) (outcome, error) {
-	actions, err := c.branch.rejectBlocked(slices.Clone(open))
+func (r *run) execute(open []event.Event) (outcome, error) {
+	actions, err := r.branch.rejectBlocked(slices.Clone(open))
 	if err != nil {
 		return more, err
 	}
 	calls := make([]batch.Call, len(actions))
 	for i, e := range actions {
-		calls[i] = c.agent.call(e)
+		calls[i] = r.agent.call(e)
 	}
-	if !c.saved {
-		if err := c.saveRunning(); err != nil {
+	if !r.saved {
+		if err := r.saveRunning(); err != nil {
 			return more, err
 		}
 	}
 	var results []batch.Result
-	limit := c.cfg.Concurrency
-	switch err := c.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }); {
+	limit := r.cfg.Concurrency
+	switch err := r.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }); {
 	case errors.Is(err, errLeft):
 		return more, nil
 	case err != nil:
@@ -131,7 +131,7 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	}
 	next := more
 	for i, e := range actions {
-		done, err := c.result(e, results[i])
+		done, err := r.result(e, results[i])
 		if err != nil {
 			return more, err
 		}
@@ -164,39 +164,39 @@ func (a *agent) call(e event.Event) batch.Call {
 
 // result records what became of an action, and reports whether it was the end of
 // the task.
-func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
+func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)
 	switch {
-	case r.Interrupted && r.Output != "" && c.door.lost == nil:
-		return false, c.branch.toolError(a, stopped.text+" What it had written by then:\n"+r.Output, stopped.class)
-	case r.Interrupted:
+	case res.Interrupted && res.Output != "" && r.door.lost == nil:
+		return false, r.branch.toolError(a, stopped.text+" What it had written by then:\n"+res.Output, stopped.class)
+	case res.Interrupted:
 		return false, nil // repair answers it
-	case r.Err != nil:
-		text, class := "The tool could not be run: "+r.Err.Error(), internal
-		if bad, ok := errors.AsType[*tool.ArgumentError](r.Err); ok {
+	case res.Err != nil:
+		text, class := "The tool could not be run: "+res.Err.Error(), internal
+		if bad, ok := errors.AsType[*tool.ArgumentError](res.Err); ok {
 			text, class = bad.Msg, agentAction
 		}
-		if unboxed(r.Err) {
+		if unboxed(res.Err) {
 			text = notRun
 		}
-		return false, c.branch.toolError(a, text, class)
+		return false, r.branch.toolError(a, text, class)
 	}
-	if _, err := c.hooked(hook.Event{
-		Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: r.Result.Observation,
+	if _, err := r.hooked(hook.Event{
+		Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: res.Result.Observation,
 	}, e.ID, ""); err != nil {
 		return false, err
 	}
-	s := &c.branch.dir.State
-	extended, activated := c.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)
-	_, err = c.branch.append(event.SourceEnvironment, &event.Observation{
-		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: r.Result.Observation,
+	s := &r.branch.dir.State
+	extended, activated := r.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)
+	_, err = r.branch.append(event.SourceEnvironment, &event.Observation{
+		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: res.Result.Observation,
 		ActionID: e.ID, ExtendedContent: list(extended),
 	}, durable)
 	if err == nil && len(activated) > 0 {
 		s.ActivatedPathRules = append(s.ActivatedPathRules, activated...)
-		err = c.branch.update("activated_path_rules", s.ActivatedPathRules)
+		err = r.branch.update("activated_path_rules", s.ActivatedPathRules)
 	}
-	return a.ToolName == finishTool && !r.Result.IsError, err
+	return a.ToolName == finishTool && !res.Result.IsError, err
 }
 
 // pathOf is the file that an action is about; empty for none.

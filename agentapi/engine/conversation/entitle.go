@@ -17,44 +17,44 @@ const (
 
 // entitle finds a title for a conversation that begins with message, beside
 // the run: nobody waits for it, and it is not an event.
-func (c *Conversation) entitle(message string) {
-	choice := Choice{Profile: c.agent.choice.Profile, Usage: titleUsage}
-	c.door.workers.Go(func() {
-		if err := rescue.Do(func() error { c.findTitle(choice, message); return nil }); err != nil {
-			c.cfg.Log.Error("no title", "conversation", c.branch.id, "err", err)
+func (r *run) entitle(message string) {
+	choice := Choice{Profile: r.agent.choice.Profile, Usage: titleUsage}
+	r.door.workers.Go(func() {
+		if err := rescue.Do(func() error { r.findTitle(choice, message); return nil }); err != nil {
+			r.cfg.Log.Error("no title", "conversation", r.branch.id, "err", err)
 		}
 	})
 }
 
-func (c *Conversation) findTitle(choice Choice, message string) {
+func (r *run) findTitle(choice Choice, message string) {
 	ctx, cancel := context.WithTimeout(context.Background(), titleTime)
 	defer cancel()
-	c.door.workers.Go(func() {
+	r.door.workers.Go(func() {
 		select {
-		case <-c.door.gone:
+		case <-r.door.gone:
 			cancel()
 		case <-ctx.Done():
 		}
 	})
 	var resp llm.Response
-	model, err := c.cfg.Models.Model(ctx, choice)
+	model, err := r.cfg.Models.Model(ctx, choice)
 	if err == nil {
-		resp, err = call(ctx, model, llm.Request{Messages: []event.LLMMessage{title.Request(message)}, CacheKey: c.branch.id}, nil)
+		resp, err = call(ctx, model, llm.Request{Messages: []event.LLMMessage{title.Request(message)}, CacheKey: r.branch.id}, nil)
 	}
 	if err != nil {
-		c.cfg.Log.Info("no title from the model", "conversation", c.branch.id, "err", err)
+		r.cfg.Log.Info("no title from the model", "conversation", r.branch.id, "err", err)
 	}
 	text := title.Of(event.PlainText(resp.Message.Content), message)
 	// Closed meanwhile: then there is nothing to write a title to.
-	_ = c.door.try(context.Background(), func() error {
+	_ = r.door.try(context.Background(), func() error {
 		if err == nil {
-			c.branch.stats.add(model.Info(), resp, c.cfg.Now())
+			r.branch.stats.add(model.Info(), resp, r.cfg.Now())
 		}
-		if c.branch.dir.Meta().Description().Title != "" { // it has got one meanwhile
+		if r.branch.dir.Meta().Description().Title != "" { // it has got one meanwhile
 			return nil
 		}
-		if err := c.branch.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
-			c.cfg.Log.Warn("save title", "conversation", c.branch.id, "err", err)
+		if err := r.branch.dir.Touch(r.cfg.Now(), r.cfg.Secrets.Mask(text)); err != nil {
+			r.cfg.Log.Warn("save title", "conversation", r.branch.id, "err", err)
 		}
 		return nil
 	})

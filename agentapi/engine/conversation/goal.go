@@ -114,8 +114,8 @@ func (c *Conversation) leaveGoal() {
 	if c.goal == nil {
 		return
 	}
-	if c.job != nil && c.branch.dir.State.Status != event.Running {
-		c.job.cancel()
+	if c.run.job != nil && c.branch.dir.State.Status != event.Running {
+		c.run.job.cancel()
 	}
 	c.endGoal(goalInterrupted, nil)
 }
@@ -140,12 +140,12 @@ func (c *Conversation) tellGoal(status string, v *verdict) error {
 
 // pursue does the next thing for the goal: a run, or a judgement of the last one.
 func (c *Conversation) pursue() {
-	c.stopping = false
+	c.run.stopping = false
 	g := c.goal
 	if g.next != "" {
 		err := c.tell(g)
 		if err == nil {
-			c.run()
+			c.run.toEnd()
 			return
 		}
 		c.failGoal(g, err)
@@ -195,10 +195,10 @@ var errGoalLeft = errors.New("the goal was left")
 
 // tell tells the agent what is to be done now.
 func (c *Conversation) tell(g *goal) error {
-	if err := c.ready(context.Background()); err != nil {
+	if err := c.run.ready(context.Background()); err != nil {
 		return err
 	}
-	if c.goal != g || c.stopping {
+	if c.goal != g || c.run.stopping {
 		return errGoalLeft
 	}
 	text := g.next
@@ -206,7 +206,7 @@ func (c *Conversation) tell(g *goal) error {
 	if err := errors.Join(c.branch.answerOpen(), c.agent.introduce()); err != nil {
 		return err
 	}
-	return c.take(&delivery{content: texts(text), always: true})
+	return c.run.take(&delivery{content: texts(text), always: true})
 }
 
 // judge asks the model, with nothing but the objective and what was said and done,
@@ -216,7 +216,7 @@ func (c *Conversation) judge(g *goal) (v verdict, err error) {
 	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", c.agent.transcript(model.Info())).Replace(judgeText)
 	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: c.branch.id}
 	var resp llm.Response
-	broke := c.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, c.announcing(j, nil)) })
+	broke := c.run.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, c.run.announcing(j, nil)) })
 	if broke != nil {
 		return v, broke
 	}

@@ -2,26 +2,29 @@ package conversation
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 // userMessage writes a message of the user with what belongs to it.
-func (c *Conversation) userMessage(d *delivery) error {
-	s := &c.branch.dir.State
+func (r *run) userMessage(d *delivery) error {
+	s := &r.branch.dir.State
 	text := plainText(d.content)
-	if c.cfg.Titles && s.LastUserMessageID == "" {
-		defer c.entitle(c.cfg.Secrets.Mask(text))
+	if r.cfg.Titles && s.LastUserMessageID == "" {
+		defer r.entitle(r.cfg.Secrets.Mask(text))
 	}
-	extended, activated := c.cfg.Prompt.Message(text, s.ActivatedSkills)
-	extended = append(c.branch.news(), extended...)
+	extended, activated := r.cfg.Prompt.Message(text, s.ActivatedSkills)
+	extended = append(r.branch.news(), extended...)
 	id := d.id
 	if id == "" {
-		id = c.cfg.NewID()
+		id = r.cfg.NewID()
 	}
-	added, refusal, err := c.beforeMessage(id, text)
+	added, refusal, err := r.beforeMessage(id, text)
 	if err != nil {
 		return err
 	}
@@ -29,19 +32,19 @@ func (c *Conversation) userMessage(d *delivery) error {
 	body := &event.Message{
 		LLMMessage: message("user", d.content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: d.sender,
 	}
-	e, err := c.branch.appendAs(id, event.SourceUser, body, durable)
+	e, err := r.branch.appendAs(id, event.SourceUser, body, durable)
 	if err != nil {
 		return err
 	}
 	if refusal != "" {
-		s.BlockedMessages[id] = c.cfg.Secrets.Mask(refusal)
+		s.BlockedMessages[id] = r.cfg.Secrets.Mask(refusal)
 	}
-	s.LastUserMessageID, c.branch.replied = e.ID, false
+	s.LastUserMessageID, r.branch.replied = e.ID, false
 	if len(activated) == 0 {
 		return nil
 	}
 	s.ActivatedSkills = append(s.ActivatedSkills, activated...)
-	return c.branch.update("activated_knowledge_skills", s.ActivatedSkills)
+	return r.branch.update("activated_knowledge_skills", s.ActivatedSkills)
 }
 
 // news are the notices that the log does not have.
@@ -69,21 +72,21 @@ func (b *branch) news() (content []event.Content) {
 
 // take writes a message into the log. One that was appended sets the status of a
 // run that has ended back, and tells its id, as OpenHands does.
-func (c *Conversation) take(d *delivery) error {
+func (r *run) take(d *delivery) error {
 	if !d.always {
-		return c.userMessage(d)
+		return r.userMessage(d)
 	}
-	switch c.branch.dir.State.Status {
+	switch r.branch.dir.State.Status {
 	case event.Finished, event.Stuck:
-		if err := c.branch.setStatus(event.Idle); err != nil {
+		if err := r.branch.setStatus(event.Idle); err != nil {
 			return err
 		}
 	}
-	if err := c.userMessage(d); err != nil {
+	if err := r.userMessage(d); err != nil {
 		return err
 	}
-	c.branch.forget(d)
-	return c.branch.update("last_user_message_id", c.branch.dir.State.LastUserMessageID)
+	r.branch.forget(d)
+	return r.branch.update("last_user_message_id", r.branch.dir.State.LastUserMessageID)
 }
 
 // plainText is the texts of a message without its images.
@@ -114,4 +117,37 @@ func list[T any](l []T) []T {
 		return []T{}
 	}
 	return l
+}
+
+// accept puts a message of the user into the log, between two runs.
+func (r *run) accept(d *delivery) error {
+	if err := r.branch.catchUp(); err != nil {
+		return r.branch.storageError(err)
+	}
+	if r.branch.dir.State.Status == event.Waiting && !d.always {
+		return errUndecided
+	}
+	if d.run || !r.branch.introduced || r.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
+		if err := r.ready(d.ctx); err != nil {
+			return err
+		}
+	}
+	if r.stopping {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
+	}
+	if err := r.branch.answerOpen(); err != nil {
+		return r.branch.storageError(err)
+	}
+	if err := errors.Join(r.agent.introduce(), r.beginSession()); err != nil {
+		return r.branch.storageError(err)
+	}
+	if err := r.tooLarge(d); err != nil {
+		return err
+	}
+	return r.branch.storageError(r.take(d))
+}
+
+var errUndecided = &agentapi.Error{
+	Kind: agentapi.ErrRefused,
+	Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
 }

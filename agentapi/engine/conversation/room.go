@@ -30,40 +30,40 @@ const (
 
 // measure finds out how much room there is. Where the server counts tokens, it is asked
 // for what may come near the limit.
-func (c *Conversation) measure() room {
-	info := c.branch.model.Info()
-	r := room{window: info.ContextWindow, tokens: c.branch.tokens, soft: inputLimit(info)}
+func (r *run) measure() room {
+	info := r.branch.model.Info()
+	space := room{window: info.ContextWindow, tokens: r.branch.tokens, soft: inputLimit(info)}
 	if !info.Served {
-		return r
+		return space
 	}
-	r.hard = max(1, r.window-answerLeast)
-	req := llm.Request{Tools: c.agent.offers()}
-	if r.tokens == 0 {
-		r.tokens = c.agent.scaled(c.agent.estimate(req)) + perMessage*int64(c.branch.view.Len())
+	space.hard = max(1, space.window-answerLeast)
+	req := llm.Request{Tools: r.agent.offers()}
+	if space.tokens == 0 {
+		space.tokens = r.agent.scaled(r.agent.estimate(req)) + perMessage*int64(r.branch.view.Len())
 	}
-	if r.tokens > r.soft/countAbove {
-		req.Messages = c.branch.view.Messages()
-		if tokens, ok := c.count(req); ok {
-			r.tokens = tokens
+	if space.tokens > space.soft/countAbove {
+		req.Messages = r.branch.view.Messages()
+		if tokens, ok := r.count(req); ok {
+			space.tokens = tokens
 		}
 	}
-	r.fixed = max(c.agent.question(), r.tokens-c.agent.earlier()) // a template may leave out the tools
-	r.soft = min(r.hard, max(r.soft, r.fixed+(r.hard-r.fixed)/2))
-	return r
+	space.fixed = max(r.agent.question(), space.tokens-r.agent.earlier()) // a template may leave out the tools
+	space.soft = min(space.hard, max(space.soft, space.fixed+(space.hard-space.fixed)/2))
+	return space
 }
 
 // count has the server count the tokens of a request of the history at hand; ok is false
 // where it does not.
-func (c *Conversation) count(req llm.Request) (tokens int64, ok bool) {
-	s, can := c.branch.model.(llm.Sizer)
+func (r *run) count(req llm.Request) (tokens int64, ok bool) {
+	s, can := r.branch.model.(llm.Sizer)
 	if !can {
 		return 0, false
 	}
-	broke := c.await(context.Background(), func(j *job) { tokens, ok = s.Count(j.ctx, req) })
+	broke := r.await(context.Background(), func(j *job) { tokens, ok = s.Count(j.ctx, req) })
 	if broke != nil || !ok {
 		return 0, false
 	}
-	c.agent.calibrate(c.agent.estimate(req), tokens)
+	r.agent.calibrate(r.agent.estimate(req), tokens)
 	return tokens, true
 }
 
@@ -78,31 +78,31 @@ func (a *agent) plan(need condenser.Need, r room) (condenser.Cut, bool) {
 // tooLarge is the error for a message that fits into the model's context on no account,
 // with nothing before it. It is not stored: every later request would have it. What was
 // accepted before stays accepted.
-func (c *Conversation) tooLarge(d *delivery) error {
-	if d.kept || c.branch.model == nil || !c.branch.model.Info().Served {
+func (r *run) tooLarge(d *delivery) error {
+	if d.kept || r.branch.model == nil || !r.branch.model.Info().Served {
 		return nil
 	}
-	window := c.branch.model.Info().ContextWindow
-	question := c.agent.scaled(weightOf(d.content).Tokens(c.branch.perImage())) + perMessage
-	tokens, hard := c.agent.fixed(question), window-answerLeast
+	window := r.branch.model.Info().ContextWindow
+	question := r.agent.scaled(weightOf(d.content).Tokens(r.branch.perImage())) + perMessage
+	tokens, hard := r.agent.fixed(question), window-answerLeast
 	const certain = 2 // an estimate is not as wrong as that
 	if tokens*certain <= hard {
 		return nil
 	}
-	if s, ok := c.branch.model.(llm.Sizer); ok {
-		messages := c.branch.view.Messages()
+	if s, ok := r.branch.model.(llm.Sizer); ok {
+		messages := r.branch.view.Messages()
 		messages = append(messages[:min(1, len(messages)):1], message("user", d.content))
-		req := llm.Request{Messages: messages, Tools: c.agent.offers()}
+		req := llm.Request{Messages: messages, Tools: r.agent.offers()}
 		var counted bool
-		if broke := c.await(d.ctx, func(j *job) { tokens, counted = s.Count(j.ctx, req) }); broke != nil || !counted {
+		if broke := r.await(d.ctx, func(j *job) { tokens, counted = s.Count(j.ctx, req) }); broke != nil || !counted {
 			tokens = 0
 		}
 	}
 	switch {
-	case tokens == 0 && c.agent.fixed(question) <= certain*hard, tokens > 0 && tokens <= hard:
+	case tokens == 0 && r.agent.fixed(question) <= certain*hard, tokens > 0 && tokens <= hard:
 		return nil
 	case tokens == 0:
-		tokens = c.agent.fixed(question)
+		tokens = r.agent.fixed(question)
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrTooLong, InProcess: true,

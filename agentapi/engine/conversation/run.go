@@ -4,79 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"syscall"
+	"strings"
+	"time"
 
-	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/fault"
 )
 
-// ready has everything at hand that a run needs: the workspace, the tools, the
-// model as its profile is now.
-func (c *Conversation) ready(ctx context.Context) error {
-	dir := c.branch.dir.State.Workspace.WorkingDir
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return &agentapi.Error{
-			Kind: agentapi.ErrRefused,
-			Msg:  "The workspace of this conversation no longer exists; create its directory again, or start a new conversation.",
-			Err:  errors.Join(fmt.Errorf("the workspace %s is not a directory", dir), err),
-		}
-	}
-	var err error
-	if left := c.await(ctx, func(j *job) { err = c.prepare(j) }); left != nil {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start in time; try again.", Err: left}
-	}
-	return err
-}
+// run is what goes on in a conversation: the steps until the agent has answered, and
+// whatever else takes time. It has at most one job at a time, and takes commands while
+// it waits for it.
+type run struct {
+	cfg    *Config
+	host   Host // for tools
+	door   *door
+	branch *branch
+	agent  *agent
+	lease  *time.Ticker
 
-// prepare runs outside the conversation's goroutine, which waits for it.
-func (c *Conversation) prepare(j *job) error {
-	model, err := c.cfg.Models.Model(j.ctx, c.agent.choice)
-	if err != nil {
-		return err
-	}
-	if s, ok := model.(llm.Sizer); ok {
-		s.FindSize(j.ctx)
-	}
-	j.post(func() { c.agent.setModel(model) })
-	if c.agent.tools != nil {
-		return nil
-	}
-	tools, err := c.cfg.Tools(j.ctx, c)
-	if err != nil {
-		return toolsError(err)
-	}
-	box, err := newToolbox(tools, c.cfg.Schemas)
-	if err == nil {
-		box.vision = model.Info().Vision
-	}
-	if err != nil || !j.call(func() { c.agent.tools = box }) {
-		return errors.Join(err, closeAll(tools))
-	}
-	return nil
-}
+	job     *job
+	running chan struct{} // closed at the end of the run; nil: there was none
 
-// toolsError is why tools could not be made, without the places of files. Their
-// own words for people come without the cause, which may be the output of a
-// stranger's program.
-func toolsError(err error) error {
-	switch {
-	case unboxed(err):
-		return noSandbox(err)
-	case errors.Is(err, agentapi.ErrSandbox):
-		return err
-	}
-	why := err.Error()
-	if e, ok := errors.AsType[syscall.Errno](err); ok { // the rest is the place of a file
-		why = e.Error() + "; the log of ohgw serve names the file"
-	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		why = f.Msg + "; " + f.Hint
-	}
-	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + why + ".", Err: err}
+	stopping bool // an interrupt ends what is at work
+	pausing  bool // the run ends after the step in flight
+
+	saved      bool            // the base state says that this run runs
+	session    bool            // the hooks for the beginning have run
+	nudged     string          // the event for which the agent was nudged
+	refused    int             // answers in a row that could not be used
+	cuts       int             // answers in a row that were cut off before they could be used
+	tooLong    int             // calls in a row that exceeded the context
+	shown      strings.Builder // what was published of an answer that is not in the log
+	item       string          // the id of the event for what the model writes; "" as long as it has written nothing
+	costBefore float64         // what the conversation had cost when the run began
 }
 
 // outcome is what a step leaves to do.
@@ -88,87 +48,79 @@ const (
 	waiting                 // actions wait for a person
 )
 
-// run is one run: steps until the agent has answered or something ends it. At
+// toEnd is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
-func (c *Conversation) run() {
-	c.pausing, c.door.wanted, c.nudged, c.refused, c.tooLong, c.cuts = false, false, "", 0, 0, 0
-	c.costBefore = c.branch.stats.cost()
-	c.running = make(chan struct{})
-	defer close(c.running)
-	for _, b := range c.door.blocks.begin() {
-		c.branch.publishBlock(b)
+func (r *run) toEnd() {
+	r.pausing, r.door.wanted, r.nudged, r.refused, r.tooLong, r.cuts = false, false, "", 0, 0, 0
+	r.costBefore = r.branch.stats.cost()
+	r.running = make(chan struct{})
+	defer close(r.running)
+	for _, b := range r.door.blocks.begin() {
+		r.branch.publishBlock(b)
 	}
-	defer c.door.blocks.end()
-	err := c.begin()
+	defer r.door.blocks.end()
+	err := r.begin()
 	if err == nil {
-		err = c.loop()
+		err = r.loop()
 	}
-	if err != nil && c.door.lost == nil {
-		c.failed(err)
+	if err != nil && r.door.lost == nil {
+		r.failed(err)
 	}
-	if c.door.lost != nil {
+	if r.door.lost != nil {
 		return
 	}
 	// A process that dies leaves this, a machine that does the log, which has
 	// the answer. So nobody has to wait for the disk once more.
-	if err = c.branch.save(lazily); err != nil {
-		c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
+	if err = r.branch.save(lazily); err != nil {
+		r.cfg.Log.Error("save conversation", "conversation", r.branch.id, "err", err)
 	}
-	c.door.blocks.end() // what comes now is for the next run
-	c.door.watchers.publish(c.branch.snapshot())
-	c.branch.settle.Reset(settleAfter)
+	r.door.blocks.end() // what comes now is for the next run
+	r.door.watchers.publish(r.branch.snapshot())
+	r.branch.settle.Reset(settleAfter)
 }
 
 // begin says that the run runs. The log has that, which is enough for us until
 // there is an action: see execute.
-func (c *Conversation) begin() error {
-	if c.branch.model == nil || c.agent.tools == nil || c.agent.stale {
-		if err := c.ready(context.Background()); err != nil {
+func (r *run) begin() error {
+	if r.branch.model == nil || r.agent.tools == nil || r.agent.stale {
+		if err := r.ready(context.Background()); err != nil {
 			return err
 		}
 	}
-	c.saved, c.agent.stale = false, false
-	if err := errors.Join(c.branch.answerOpen(), c.agent.introduce(), c.beginSession()); err != nil {
+	r.saved, r.agent.stale = false, false
+	if err := errors.Join(r.branch.answerOpen(), r.agent.introduce(), r.beginSession()); err != nil {
 		return err
 	}
-	if err := c.branch.setStatus(event.Running); err != nil {
+	if err := r.branch.setStatus(event.Running); err != nil {
 		return err
 	}
-	c.awaitLoaded()
-	c.agent.fitPrompt()
+	r.awaitLoaded()
+	r.agent.fitPrompt()
 	return nil
 }
 
-// awaitLoaded waits while the server of the model loads it, which an interrupt ends. Only
-// then it tells the size of its context, and that decides what the model is told.
-func (c *Conversation) awaitLoaded() {
-	if s, ok := c.branch.model.(llm.Sizer); ok {
-		_ = c.await(context.Background(), func(j *job) { s.AwaitLoaded(j.ctx, c.announcing(j, nil)) }) // the call says what is wrong
-	}
-}
-
-func (c *Conversation) loop() error {
-	if c.branch.replied {
-		c.branch.replied = false
-		return c.branch.setStatus(event.Finished)
+func (r *run) loop() error {
+	if r.branch.replied {
+		r.branch.replied = false
+		return r.branch.setStatus(event.Finished)
 	}
 	for iteration := 1; ; iteration++ {
-		if stop, err := c.detectStuck(); stop || err != nil {
+		if stop, err := r.detectStuck(); stop || err != nil {
 			return err
 		}
-		was := c.branch.stats.calls
-		next, err := c.step()
-		if c.stopping {
-			return errors.Join(c.interrupted(), c.branch.updateStats(was))
+		was := r.branch.stats.calls
+		next, err := r.step()
+		if r.stopping {
+			return errors.Join(r.interrupted(), r.branch.updateStats(was))
 		}
 		if err != nil {
-			return errors.Join(err, c.branch.updateStats(was))
+			return errors.Join(err, r.branch.updateStats(was))
 		}
-		over, err := c.between(next, &iteration)
-		if err := errors.Join(err, c.branch.updateStats(was)); over || err != nil {
+		over, err := r.between(next, &iteration)
+		if err := errors.Join(err, r.branch.updateStats(was)); over || err != nil {
 			return err
 		}
-		if err := c.saveRunning(); err != nil {
+		if err := r.saveRunning(); err != nil {
 			return err
 		}
 	}
@@ -176,77 +128,77 @@ func (c *Conversation) loop() error {
 
 // saveRunning leaves a base state to a process that dies that says so: others
 // would run actions again that have no result, were it not for a run that died.
-func (c *Conversation) saveRunning() error {
-	c.saved = true
-	return c.branch.save(lazily)
+func (r *run) saveRunning() error {
+	r.saved = true
+	return r.branch.save(lazily)
 }
 
 // between decides what follows a step. Messages that came during it are
 // answered by this run.
-func (c *Conversation) between(next outcome, iteration *int) (over bool, err error) {
+func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 	switch {
 	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
-		c.door.refuseInbox()
-		c.takeUnanswered()
-		return true, c.branch.setStatus(event.Waiting)
-	case c.pausing:
-		c.branch.replied = next == finished
-		if err := c.branch.setStatus(event.Paused); err != nil {
+		r.door.refuseInbox()
+		r.takeUnanswered()
+		return true, r.branch.setStatus(event.Waiting)
+	case r.pausing:
+		r.branch.replied = next == finished
+		if err := r.branch.setStatus(event.Paused); err != nil {
 			return true, err
 		}
-		_, err := c.branch.append(event.SourceUser, &event.Pause{}, durable)
+		_, err := r.branch.append(event.SourceUser, &event.Pause{}, durable)
 		return true, err
 	}
-	if took, err := c.takeMeanwhile(); took || err != nil {
+	if took, err := r.takeMeanwhile(); took || err != nil {
 		*iteration = 0
 		return false, err
 	}
 	if next == finished {
-		return c.finish(*iteration)
+		return r.finish(*iteration)
 	}
-	err = c.limited(*iteration)
+	err = r.limited(*iteration)
 	return err != nil, err
 }
 
 // finish ends a run whose agent has answered, unless a hook makes it go on. At the
 // last step allowed no hook is asked.
-func (c *Conversation) finish(iteration int) (over bool, err error) {
-	if limit := c.branch.dir.State.MaxIterations; limit <= 0 || iteration < limit {
-		if goOn, err := c.mustGoOn(); goOn || err != nil {
+func (r *run) finish(iteration int) (over bool, err error) {
+	if limit := r.branch.dir.State.MaxIterations; limit <= 0 || iteration < limit {
+		if goOn, err := r.mustGoOn(); goOn || err != nil {
 			return false, err
 		}
 	}
-	return true, c.branch.setStatus(event.Finished)
+	return true, r.branch.setStatus(event.Finished)
 }
 
 // limited is the limit that a run has reached; nil for none.
-func (c *Conversation) limited(iteration int) error {
-	if limit := c.cfg.MaxCost; limit > 0 && c.branch.stats.cost() >= limit {
-		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.branch.stats.cost(), limit)}
+func (r *run) limited(iteration int) error {
+	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.cost() >= limit {
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.cost(), limit)}
 	}
-	if limit, spent := c.cfg.MaxRunCost, c.branch.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
+	if limit, spent := r.cfg.MaxRunCost, r.branch.stats.cost()-r.costBefore; limit > 0 && spent >= limit {
 		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
-	if limit := c.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {
+	if limit := r.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {
 		return &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
 	return nil
 }
 
 // takeMeanwhile appends the messages that came during the step.
-func (c *Conversation) takeMeanwhile() (took bool, err error) {
-	for len(c.door.inbox) > 0 {
-		d := c.door.next()
+func (r *run) takeMeanwhile() (took bool, err error) {
+	for len(r.door.inbox) > 0 {
+		d := r.door.next()
 		if d.ctx.Err() != nil {
 			d.taken <- d.ctx.Err()
 			continue
 		}
-		if err := c.tooLarge(d); err != nil {
+		if err := r.tooLarge(d); err != nil {
 			d.taken <- err
 			continue
 		}
-		err := c.take(d)
-		d.taken <- c.branch.storageError(err)
+		err := r.take(d)
+		d.taken <- r.branch.storageError(err)
 		if err != nil {
 			return took, err
 		}
@@ -257,104 +209,49 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 
 // takeUnanswered takes the messages that came before the run ended in a way in
 // which nothing answers them.
-func (c *Conversation) takeUnanswered() {
-	for len(c.door.inbox) > 0 { // taking one runs hooks, and others come meanwhile
-		d := c.door.next()
-		d.taken <- c.branch.storageError(c.take(d))
+func (r *run) takeUnanswered() {
+	for len(r.door.inbox) > 0 { // taking one runs hooks, and others come meanwhile
+		d := r.door.next()
+		d.taken <- r.branch.storageError(r.take(d))
 	}
 }
 
 // interrupted ends a run that somebody interrupted.
-func (c *Conversation) interrupted() error {
-	c.door.refuseInbox()
-	if c.door.lost != nil {
+func (r *run) interrupted() error {
+	r.door.refuseInbox()
+	if r.door.lost != nil {
 		return nil //nolint:nilerr // there is nobody to tell any more
 	}
-	if err := errors.Join(c.branch.repair(stopped), c.keepShown()); err != nil {
+	if err := errors.Join(r.branch.repair(stopped), r.keepShown()); err != nil {
 		return err
 	}
-	if err := c.branch.setStatus(event.Paused); err != nil {
+	if err := r.branch.setStatus(event.Paused); err != nil {
 		return err
 	}
-	if _, err := c.branch.append(event.SourceUser, &event.Interrupt{}, durable); err != nil {
+	if _, err := r.branch.append(event.SourceUser, &event.Interrupt{}, durable); err != nil {
 		return err
 	}
-	c.takeUnanswered()
+	r.takeUnanswered()
 	return nil
 }
 
-// limitError is a limit of the run that was reached.
-type limitError struct{ code, detail string }
-
-func (e *limitError) Error() string { return e.code + ": " + e.detail }
-
-// failed ends a run with an error. Where even that cannot be stored, it is
-// published all the same: whoever waits for an answer must hear of it.
-func (c *Conversation) failed(err error) {
-	c.cfg.Log.Warn("run failed", "conversation", c.branch.id, "err", c.cfg.Secrets.Mask(err.Error()))
-	body := conversationError(err)
-	if err := c.keepShown(); err != nil {
-		c.cfg.Log.Warn("keep what was shown of an answer", "conversation", c.branch.id, "err", err)
-	}
-	status := c.branch.setStatus(event.Failed)
-	_, told := c.branch.append(event.SourceEnvironment, body, durable)
-	if status != nil || told != nil {
-		c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
-	}
-}
-
-// invalidKey is the whole detail in OpenHands, by which clients know a refused key.
-const invalidKey = "Your LLM API key appears to be invalid or has expired."
-
-func conversationError(err error) *event.ConversationError {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		class, detail := e.Classification, e.Detail
-		if e.Code == llm.CodeAuthentication && e.Status != 0 {
-			detail = invalidKey + " " + detail
-		}
-		return &event.ConversationError{Code: e.Code, Detail: detail, Classification: &class}
-	}
-	class := &event.Classification{Kind: "internal", UserAction: "none"}
-	if e, ok := errors.AsType[*limitError](err); ok {
-		class.Kind = "agent_action"
-		return &event.ConversationError{Code: e.code, Detail: e.detail, Classification: class}
-	}
-	if e, ok := errors.AsType[*agentapi.Error](err); ok {
-		class.Kind, class.UserAction = "config", "settings"
-		if errors.Is(e, agentapi.ErrSandbox) {
-			return &event.ConversationError{Code: agentapi.CodeSandbox, Detail: e.Msg, Classification: class}
-		}
-		return &event.ConversationError{Code: "ConversationRunError", Detail: e.Msg, Classification: class}
-	}
-	return &event.ConversationError{Code: "ConversationRunError", Detail: internalDetail(err), Classification: class}
-}
-
-// internalDetail says what kept the engine from going on, without the places of
-// files: who reads it may be far from this machine.
-func internalDetail(err error) string {
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return "The conversation cannot be written to the disk of ohgw serve: " + e.Error() + ". Free disk space or make ohgw's state directory writable, then send another message."
-	}
-	return "The engine could not continue: " + err.Error()
-}
-
 // detectStuck looks for an agent that goes round in circles.
-func (c *Conversation) detectStuck() (stop bool, err error) {
-	if !c.branch.dir.State.StuckDetection {
+func (r *run) detectStuck() (stop bool, err error) {
+	if !r.branch.dir.State.StuckDetection {
 		return false, nil
 	}
-	verdict, cause := c.branch.trace.Verdict()
+	verdict, cause := r.branch.trace.Verdict()
 	switch {
-	case verdict == stuck.Fine || verdict != stuck.Stuck && cause == c.nudged:
+	case verdict == stuck.Fine || verdict != stuck.Stuck && cause == r.nudged:
 		return false, nil
 	case verdict == stuck.Stuck:
-		return true, c.branch.setStatus(event.Stuck)
+		return true, r.branch.setStatus(event.Stuck)
 	}
-	c.nudged = cause
+	r.nudged = cause
 	if verdict == stuck.Repeat {
-		return false, c.branch.notifyAgent(repeatText)
+		return false, r.branch.notifyAgent(repeatText)
 	}
-	return false, c.branch.notifyAgent(nudgeText)
+	return false, r.branch.notifyAgent(nudgeText)
 }
 
 const repeatText = "None of your last 50 calls was new. If you wait for something, wait longer in one call. " +

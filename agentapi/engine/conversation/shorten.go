@@ -53,47 +53,47 @@ func (c *Conversation) takeShortening() {
 	var condensed agentapi.Condensed
 	err := s.ctx.Err()
 	if err == nil {
-		c.stopping = false
-		condensed, err = c.shorten(s.ctx)
+		c.run.stopping = false
+		condensed, err = c.run.shorten(s.ctx)
 	}
 	s.answer(condensed, err)
 }
 
-func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) {
+func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
 	none := agentapi.Condensed{}
-	if len(c.branch.open) > 0 {
+	if len(r.branch.open) > 0 {
 		return none, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Actions of this conversation wait for a decision; accept or reject them first."}
 	}
-	cut, ok := condenser.Earlier(c.branch.view)
+	cut, ok := condenser.Earlier(r.branch.view)
 	if !ok {
 		return none, nil
 	}
-	was, before, weight := c.branch.stats.calls, c.agent.promptTokens(), c.agent.weight()
-	r := room{}
-	if c.branch.model != nil {
-		r = c.measure()
+	was, before, weight := r.branch.stats.calls, r.agent.promptTokens(), r.agent.weight()
+	space := room{}
+	if r.branch.model != nil {
+		space = r.measure()
 	}
-	_, err := c.summarize(ctx, cut, condenser.Preview, r)
-	if isTooLong(err) && !c.stopping {
-		err = c.reset(ctx, cut, r)
+	_, err := r.summarize(ctx, cut, condenser.Preview, space)
+	if isTooLong(err) && !r.stopping {
+		err = r.reset(ctx, cut, space)
 	}
-	if c.door.lost != nil {
-		return none, c.door.closed()
+	if r.door.lost != nil {
+		return none, r.door.closed()
 	}
-	err = errors.Join(err, c.branch.updateStats(was), c.branch.save(lazily))
-	c.branch.settle.Reset(settleAfter)
-	c.door.watchers.publish(c.branch.snapshot())
+	err = errors.Join(err, r.branch.updateStats(was), r.branch.save(lazily))
+	r.branch.settle.Reset(settleAfter)
+	r.door.watchers.publish(r.branch.snapshot())
 	switch {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
-	case c.stopping:
-		return none, c.door.closed()
+	case r.stopping:
+		return none, r.door.closed()
 	case err != nil:
 		return none, shorteningError(err)
 	}
 	done := agentapi.Condensed{Done: true, Before: before}
 	if weight > 0 {
-		done.After = int64(float64(before) * float64(c.agent.weight()) / float64(weight))
+		done.After = int64(float64(before) * float64(r.agent.weight()) / float64(weight))
 	}
 	return done, nil
 }

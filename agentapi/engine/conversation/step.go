@@ -31,34 +31,34 @@ const (
 )
 
 // step is one step: what waits is done, or the model is asked once.
-func (c *Conversation) step() (outcome, error) {
-	if len(c.branch.open) > 0 {
-		return c.execute(c.branch.open)
+func (r *run) step() (outcome, error) {
+	if len(r.branch.open) > 0 {
+		return r.execute(r.branch.open)
 	}
-	if c.branch.blocked() {
+	if r.branch.blocked() {
 		return finished, nil
 	}
-	condensed, err := c.condense()
+	condensed, err := r.condense()
 	if condensed || err != nil {
 		return more, err
 	}
-	if c.agent.imagesUnseen() {
-		return finished, c.sayBlind()
+	if r.agent.imagesUnseen() {
+		return finished, r.sayBlind()
 	}
-	resp, err := c.generate()
+	resp, err := r.generate()
 	if isCutCall(resp, err) {
-		return c.cutShort(resp)
+		return r.cutShort(resp)
 	}
 	if err != nil {
-		return more, c.unusable(err)
+		return more, r.unusable(err)
 	}
-	c.tooLong, c.cuts = 0, 0
-	return c.answer(resp)
+	r.tooLong, r.cuts = 0, 0
+	return r.answer(resp)
 }
 
 // sayBlind answers a message with images that the model would not be shown.
-func (c *Conversation) sayBlind() error {
-	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+func (r *run) sayBlind() error {
+	_, err := r.branch.appendAs(r.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 	}, durable)
 	return err
@@ -66,20 +66,20 @@ func (c *Conversation) sayBlind() error {
 
 // generate asks the model. Where the provider refuses a request with pictures
 // that it may refuse, it is asked again without them.
-func (c *Conversation) generate() (*llm.Response, error) {
-	c.agent.refreshTools()
-	hidden := c.branch.hidePictures()
-	resp, silent, err := c.request()
+func (r *run) generate() (*llm.Response, error) {
+	r.agent.refreshTools()
+	hidden := r.branch.hidePictures()
+	resp, silent, err := r.request()
 	if err == nil || !silent {
 		return resp, err
 	}
-	for _, suspects := range c.agent.suspects(err) {
-		c.branch.view.Hide(union(hidden, suspects))
-		other, _, otherErr := c.request()
+	for _, suspects := range r.agent.suspects(err) {
+		r.branch.view.Hide(union(hidden, suspects))
+		other, _, otherErr := r.request()
 		if otherErr == nil {
-			return other, c.agent.refusePictures(suspects, err)
+			return other, r.agent.refusePictures(suspects, err)
 		}
-		c.branch.view.Hide(hidden)
+		r.branch.view.Hide(hidden)
 		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
 			return nil, otherErr // it was interrupted
 		}
@@ -90,31 +90,31 @@ func (c *Conversation) generate() (*llm.Response, error) {
 // request makes one request. What the model writes is published while it writes
 // it; silent says that there was nothing. The response is a pointer: a step waits
 // for most of its life, and its stack with it.
-func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
-	req := &llm.Request{Messages: c.branch.view.Messages(), Tools: c.agent.offers(), CacheKey: c.branch.id}
-	model := c.branch.model
+func (r *run) request() (resp *llm.Response, silent bool, err error) {
+	req := &llm.Request{Messages: r.branch.view.Messages(), Tools: r.agent.offers(), CacheKey: r.branch.id}
+	model := r.branch.model
 	resp = new(llm.Response)
 	silent = true
-	c.shown.Reset()
-	c.item = ""
-	broke := c.await(context.Background(), func(j *job) {
+	r.shown.Reset()
+	r.item = ""
+	broke := r.await(context.Background(), func(j *job) {
 		attempt := 1
-		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) {
+		shown := newMaskedDraft(r.cfg.Secrets, func(d event.Delta) {
 			d.Attempt = attempt
-			j.post(func() { silent = false; c.delta(d) })
+			j.post(func() { silent = false; r.delta(d) })
 		})
 		live := draft{emit: shown.add, again: func() { shown.flush(); attempt++ }}
-		*resp, err = call(j.ctx, model, *req, c.announcing(j, live.add))
+		*resp, err = call(j.ctx, model, *req, r.announcing(j, live.add))
 		shown.flush()
 	})
 	if broke != nil {
 		return nil, false, broke
 	}
 	if err == nil {
-		c.shown.Reset()
-		c.agent.counted(model, req, resp)
+		r.shown.Reset()
+		r.agent.counted(model, req, resp)
 	} else {
-		c.branch.stats.addEmpty(model.Info(), *resp, c.cfg.Now())
+		r.branch.stats.addEmpty(model.Info(), *resp, r.cfg.Now())
 	}
 	return resp, silent, err
 }
@@ -131,39 +131,39 @@ func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.De
 	return resp, err
 }
 
-func (c *Conversation) delta(d event.Delta) {
+func (r *run) delta(d event.Delta) {
 	if d.Content != nil {
-		c.shown.WriteString(*d.Content)
+		r.shown.WriteString(*d.Content)
 	}
-	if c.door.watchers.none() {
+	if r.door.watchers.none() {
 		return
 	}
-	if c.item == "" {
-		c.item = c.cfg.NewID()
+	if r.item == "" {
+		r.item = r.cfg.NewID()
 	}
-	d.Item = c.item
-	c.door.watchers.publish(c.branch.unstored(event.SourceAgent, &d))
+	d.Item = r.item
+	r.door.watchers.publish(r.branch.unstored(event.SourceAgent, &d))
 }
 
 // itemID is the id of the event for what the model has written: that of its deltas,
 // once, else a new one.
-func (c *Conversation) itemID() string {
-	id := c.item
-	c.item = ""
+func (r *run) itemID() string {
+	id := r.item
+	r.item = ""
 	if id == "" {
-		id = c.cfg.NewID()
+		id = r.cfg.NewID()
 	}
 	return id
 }
 
 // keepShown keeps what was shown of an answer when the run ends while it is written.
-func (c *Conversation) keepShown() error {
-	text := c.shown.String()
-	c.shown.Reset()
+func (r *run) keepShown() error {
+	text := r.shown.String()
+	r.shown.Reset()
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+	_, err := r.branch.appendAs(r.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(text)), ActivatedSkills: []string{}, ExtendedContent: event.Unfinished(),
 	}, durable)
 	return err
@@ -171,43 +171,43 @@ func (c *Conversation) keepShown() error {
 
 // unusable is what happens when the model gave no answer: some errors are
 // answered by a changed history, all others end the run.
-func (c *Conversation) unusable(err error) error {
+func (r *run) unusable(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}
 	switch e.Code {
 	case codeContext, codeHistory:
-		if c.cfg.Condenser == (condenser.Settings{}) || c.tooLong == maxCondensing {
+		if r.cfg.Condenser == (condenser.Settings{}) || r.tooLong == maxCondensing {
 			return err
 		}
-		c.tooLong++
-		c.agent.calibrate(c.agent.estimate(llm.Request{Tools: c.agent.offers()}), e.Prompt)
-		events, err := c.branch.dir.Branch(c.branch.head)
+		r.tooLong++
+		r.agent.calibrate(r.agent.estimate(llm.Request{Tools: r.agent.offers()}), e.Prompt)
+		events, err := r.branch.dir.Branch(r.branch.head)
 		if err != nil {
 			return err
 		}
-		c.branch.view, c.branch.fitted = view.New(render, events), false
-		c.agent.fitPrompt()
-		_, err = c.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		r.branch.view, r.branch.fitted = view.New(render, events), false
+		r.agent.fitPrompt()
+		_, err = r.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:
-		if c.refused++; c.refused > maxUnusable {
+		if r.refused++; r.refused > maxUnusable {
 			return err
 		}
 		if e.Code == codePolicy {
-			return c.branch.notifyAgent(policyText)
+			return r.branch.notifyAgent(policyText)
 		}
-		return c.branch.notifyAgent(e.Detail)
+		return r.branch.notifyAgent(e.Detail)
 	}
 	return err
 }
 
 // answer takes an answer of the model apart.
-func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
-	c.refused = 0
+func (r *run) answer(resp *llm.Response) (outcome, error) {
+	r.refused = 0
 	if len(resp.Message.ToolCalls) > 0 {
-		return c.dispatch(*resp)
+		return r.dispatch(*resp)
 	}
 	m := message("assistant", list(resp.Message.Content))
 	m.ReasoningContent, m.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem
@@ -216,11 +216,11 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	if resp.Length {
 		extended = event.CutMark()
 	}
-	_, err := c.branch.appendAs(c.itemID(), event.SourceAgent, &event.Message{
+	_, err := r.branch.appendAs(r.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err
 	}
-	return more, c.branch.notifyAgent(emptyText)
+	return more, r.branch.notifyAgent(emptyText)
 }

@@ -18,41 +18,41 @@ var errUnusable = errors.New("the summary cannot be used")
 
 // summarize replaces events of the view by a summary of them. With an error the view is
 // as it was.
-func (c *Conversation) summarize(ctx context.Context, cut condenser.Cut, preview int, r room) (done bool, err error) {
-	req, err := c.agent.summaryRequest(cut, preview, r)
+func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, space room) (done bool, err error) {
+	req, err := r.agent.summaryRequest(cut, preview, space)
 	if err != nil {
 		return false, err
 	}
-	limited, cancel := context.WithTimeout(ctx, r.summaryTime())
+	limited, cancel := context.WithTimeout(ctx, space.summaryTime())
 	defer cancel()
-	choice := Choice{Profile: c.agent.choice.Profile, Usage: condenserUsage}
+	choice := Choice{Profile: r.agent.choice.Profile, Usage: condenserUsage}
 	var model llm.Model
 	var resp llm.Response
-	broke := c.await(limited, func(j *job) {
-		if model, err = c.cfg.Models.Model(j.ctx, choice); err == nil {
-			resp, err = call(j.ctx, model, req, c.announcing(j, nil))
+	broke := r.await(limited, func(j *job) {
+		if model, err = r.cfg.Models.Model(j.ctx, choice); err == nil {
+			resp, err = call(j.ctx, model, req, r.announcing(j, nil))
 		}
 	})
-	late := limited.Err() != nil && ctx.Err() == nil && !c.stopping
+	late := limited.Err() != nil && ctx.Err() == nil && !r.stopping
 	switch {
 	case late && (broke != nil || err != nil):
-		return false, fmt.Errorf("%w: it took longer than %v", errUnusable, r.summaryTime())
+		return false, fmt.Errorf("%w: it took longer than %v", errUnusable, space.summaryTime())
 	case broke != nil:
 		return false, broke
 	case err != nil:
 		return false, err
 	}
-	c.branch.stats.add(model.Info(), resp, c.cfg.Now())
-	c.branch.known.makeUnique(&resp)
+	r.branch.stats.add(model.Info(), resp, r.cfg.Now())
+	r.branch.known.makeUnique(&resp)
 	replaced := 0
 	for _, i := range cut.Gone {
-		replaced += c.branch.view.Weight(i).Bytes
+		replaced += r.branch.view.Weight(i).Bytes
 	}
 	text := strings.TrimSpace(event.PlainText(resp.Message.Content))
 	if flaw := condenser.Flaw(text, replaced); flaw != "" {
 		return false, fmt.Errorf("%w: %s", errUnusable, flaw)
 	}
-	if err := c.branch.forgetEvents(cut, &text, resp.ID); err != nil {
+	if err := r.branch.forgetEvents(cut, &text, resp.ID); err != nil {
 		return false, err
 	}
 	return true, nil
