@@ -22,7 +22,7 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	inside := context.WithoutCancel(ctx)
 	d := &delivery{ctx: inside, id: c.cfg.NewID(), content: content, sender: sender, run: run, always: true, taken: make(chan error, 1)}
 	err := c.door.try(inside, func() error {
-		c.leaveGoal()
+		c.pursuit.leave()
 		if c.run.job != nil {
 			if err := c.branch.keep(d); err != nil {
 				return err

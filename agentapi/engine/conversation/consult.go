@@ -60,13 +60,13 @@ func (c *Conversation) Consult(ctx context.Context, choice Choice, system, user 
 	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(system)), message("user", texts(user))}, CacheKey: c.branch.id}
 	resp, err := call(ctx, model, req, nil)
 	if err != nil {
-		return "", c.consultError(ctx, err)
+		return "", consultError(ctx, err)
 	}
 	err = c.door.try(ctx, func() error { c.branch.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
 	return c.cfg.Secrets.Mask(plainText(resp.Message.Content)), err
 }
 
-func (c *Conversation) consultError(ctx context.Context, err error) error {
+func consultError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

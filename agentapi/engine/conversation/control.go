@@ -36,25 +36,7 @@ var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation 
 // Suspend is Pause that also keeps what is idle from being run: its status is
 // paused then, until somebody runs it.
 func (c *Conversation) Suspend(ctx context.Context) error {
-	return c.door.try(ctx, c.suspend)
-}
-
-func (c *Conversation) suspend() error {
-	c.door.leaveUnanswered()
-	switch c.branch.dir.State.Status {
-	case event.Running:
-		c.run.pausing = true
-	case event.Idle:
-		c.door.wanted = false
-		if err := c.branch.setStatus(event.Paused); err != nil {
-			return c.branch.storageError(err)
-		}
-		if _, err := c.branch.append(event.SourceUser, &event.Pause{}, durable); err != nil {
-			return c.branch.storageError(err)
-		}
-		return c.branch.changed()
-	}
-	return nil
+	return c.door.try(ctx, c.run.suspend)
 }
 
 // haltWait is how long Halt waits for the end of a run.
@@ -65,8 +47,8 @@ const haltWait = 5 * time.Second
 func (c *Conversation) Halt(ctx context.Context) error {
 	var over chan struct{}
 	err := c.door.try(ctx, func() error {
-		c.leaveGoal()
-		err := c.suspend()
+		c.pursuit.leave()
+		err := c.run.suspend()
 		if c.branch.dir.State.Status == event.Running {
 			c.run.stop()
 			over = c.run.running
@@ -183,39 +165,8 @@ func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) 
 // Working reports whether the conversation has something to do: a run, or a goal
 // that does not wait for a person.
 func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
-	err = c.door.try(ctx, func() error { working = c.busy() && c.branch.dir.State.Status != event.Waiting; return nil })
+	err = c.door.try(ctx, func() error { working = c.pursuit.busy() && c.branch.dir.State.Status != event.Waiting; return nil })
 	return working, err
-}
-
-// busy reports whether the log is about to grow.
-func (c *Conversation) busy() bool {
-	return c.run.job != nil || c.door.wanted || len(c.door.inbox) > 0 || c.goal != nil || c.branch.dir.State.Status == event.Running
-}
-
-// decide answers what waits for a confirmation.
-func (c *Conversation) decide(d agentapi.Decision) error {
-	switch {
-	case c.branch.dir.State.Status == event.Running || c.door.wanted:
-		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
-	case c.branch.dir.State.Status != event.Waiting:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
-	case d.Accept:
-		c.door.wanted = true
-		return nil
-	}
-	reason := d.Reason
-	if reason == "" {
-		reason = defaultReason
-	}
-	for _, e := range slices.Clone(c.branch.open) {
-		if err := c.branch.reject(e, reason, "user"); err != nil {
-			return c.branch.storageError(err)
-		}
-	}
-	if err := c.branch.setStatus(event.Idle); err != nil {
-		return c.branch.storageError(err)
-	}
-	return c.branch.storageError(c.branch.save(durable))
 }
 
 // confirm stores the policy of a mode, and an analyzer if it needs one and there
@@ -232,4 +183,48 @@ func (b *branch) confirm(mode agentapi.Confirmation) error {
 		return b.storageError(err)
 	}
 	return b.update("confirmation_policy", s.ConfirmationPolicy)
+}
+
+func (r *run) suspend() error {
+	r.door.leaveUnanswered()
+	switch r.branch.dir.State.Status {
+	case event.Running:
+		r.pausing = true
+	case event.Idle:
+		r.door.wanted = false
+		if err := r.branch.setStatus(event.Paused); err != nil {
+			return r.branch.storageError(err)
+		}
+		if _, err := r.branch.append(event.SourceUser, &event.Pause{}, durable); err != nil {
+			return r.branch.storageError(err)
+		}
+		return r.branch.changed()
+	}
+	return nil
+}
+
+// decide answers what waits for a confirmation.
+func (r *run) decide(d agentapi.Decision) error {
+	switch {
+	case r.branch.dir.State.Status == event.Running || r.door.wanted:
+		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
+	case r.branch.dir.State.Status != event.Waiting:
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
+	case d.Accept:
+		r.door.wanted = true
+		return nil
+	}
+	reason := d.Reason
+	if reason == "" {
+		reason = defaultReason
+	}
+	for _, e := range slices.Clone(r.branch.open) {
+		if err := r.branch.reject(e, reason, "user"); err != nil {
+			return r.branch.storageError(err)
+		}
+	}
+	if err := r.branch.setStatus(event.Idle); err != nil {
+		return r.branch.storageError(err)
+	}
+	return r.branch.storageError(r.branch.save(durable))
 }

@@ -154,12 +154,12 @@ type Host interface {
 // Conversation is an open conversation. Its methods may be called at the same
 // time.
 type Conversation struct {
-	cfg    *Config
-	door   *door
-	branch *branch
-	agent  *agent
-	run    *run
-	goal   *goal // that is pursued; nil: none
+	cfg     *Config
+	door    *door
+	branch  *branch
+	agent   *agent
+	run     *run
+	pursuit *pursuit
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
@@ -181,6 +181,7 @@ func Open(cfg Config) (*Conversation, error) {
 	c.branch = newBranch(c.cfg, c.door, c.agent.toolMemory)
 	c.agent.branch = c.branch
 	c.run = &run{cfg: c.cfg, host: c, door: c.door, branch: c.branch, agent: c.agent}
+	c.pursuit = &pursuit{cfg: c.cfg, door: c.door, branch: c.branch, agent: c.agent, run: c.run}
 	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error)
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 	d := &delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)}
 	err := c.door.try(ctx, func() error {
-		c.leaveGoal() // every message of the user ends it
+		c.pursuit.leave() // every message of the user ends it
 		c.door.inbox = append(c.door.inbox, d)
 		return nil
 	})
@@ -239,7 +240,7 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 
 // Decide answers actions that wait for a confirmation.
 func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
-	return c.door.try(ctx, func() error { return c.decide(d) })
+	return c.door.try(ctx, func() error { return c.run.decide(d) })
 }
 
 // Interrupt stops the run at once.

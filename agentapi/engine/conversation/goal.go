@@ -43,6 +43,17 @@ type goal struct {
 	next       string // what the agent is told before it runs again; "": it has run
 }
 
+// pursuit has the goal of a conversation. It is above the run, which knows no goal: a
+// run for a goal is a run like any other.
+type pursuit struct {
+	cfg    *Config
+	door   *door
+	branch *branch
+	agent  *agent
+	run    *run
+	goal   *goal // nil: none
+}
+
 // goalJSON is a goal as it is told and stored.
 type goalJSON struct {
 	Active        bool     `json:"active"`
@@ -63,160 +74,162 @@ func (c *Conversation) StartGoal(ctx context.Context, objective string, iteratio
 	if iterations < 1 {
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The goal has no iterations; allow at least one."}
 	}
-	return c.door.try(ctx, func() error { return c.begins(&goal{objective: objective, iterations: iterations, next: objective}) })
+	return c.door.try(ctx, func() error {
+		return c.pursuit.begin(&goal{objective: objective, iterations: iterations, next: objective})
+	})
 }
 
 // ResumeGoal goes on with the goal that was interrupted last; control.ErrNoGoal
 // without one.
 func (c *Conversation) ResumeGoal(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
-		if c.busy() {
+		if c.pursuit.busy() {
 			return errRunning
 		}
-		last, err := c.branch.lastGoal()
+		last, err := c.pursuit.last()
 		if err != nil {
 			return c.branch.storageError(err)
 		}
 		if last == nil || last.Status == goalComplete || last.Status == goalCapped {
 			return control.ErrNoGoal
 		}
-		return c.begins(&goal{
+		return c.pursuit.begin(&goal{
 			objective: last.Objective, iterations: last.MaxIterations, iteration: last.Iteration, next: strings.TrimSpace(resumeText),
 		})
 	})
 }
 
-func (c *Conversation) begins(g *goal) error {
+func (p *pursuit) begin(g *goal) error {
 	switch {
-	case c.busy():
+	case p.busy():
 		return errRunning
-	case c.branch.dir.State.Status == event.Waiting:
+	case p.branch.dir.State.Status == event.Waiting:
 		return errUndecided
 	}
-	c.goal = g
-	return c.branch.storageError(c.tellGoal(goalRunning, nil))
+	p.goal = g
+	return p.branch.storageError(p.report(goalRunning, nil))
 }
 
 // StopGoal ends the goal. A run that goes on is left to its end. The error is
 // control.ErrNoGoal where there is none.
 func (c *Conversation) StopGoal(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
-		if c.goal == nil {
+		if c.pursuit.goal == nil {
 			return control.ErrNoGoal
 		}
-		c.leaveGoal()
+		c.pursuit.leave()
 		return nil
 	})
 }
 
-// leaveGoal interrupts the goal, if there is one, and its judge.
-func (c *Conversation) leaveGoal() {
-	if c.goal == nil {
+// leave interrupts the goal, if there is one, and its judge.
+func (p *pursuit) leave() {
+	if p.goal == nil {
 		return
 	}
-	if c.run.job != nil && c.branch.dir.State.Status != event.Running {
-		c.run.job.cancel()
+	if p.run.job != nil && p.branch.dir.State.Status != event.Running {
+		p.run.job.cancel()
 	}
-	c.endGoal(goalInterrupted, nil)
+	p.end(goalInterrupted, nil)
 }
 
-func (c *Conversation) endGoal(status string, v *verdict) {
-	if err := c.tellGoal(status, v); err != nil {
-		c.cfg.Log.Error("store what became of the goal", "conversation", c.branch.id, "err", err)
+func (p *pursuit) end(status string, v *verdict) {
+	if err := p.report(status, v); err != nil {
+		p.cfg.Log.Error("store what became of the goal", "conversation", p.branch.id, "err", err)
 	}
-	c.goal = nil
+	p.goal = nil
 }
 
-func (c *Conversation) tellGoal(status string, v *verdict) error {
-	g := c.goal
+func (p *pursuit) report(status string, v *verdict) error {
+	g := p.goal
 	if v != nil {
-		v.Missing = c.cfg.Secrets.Mask(v.Missing)
+		v.Missing = p.cfg.Secrets.Mask(v.Missing)
 	}
-	return c.branch.update(KeyGoal, goalJSON{
+	return p.branch.update(KeyGoal, goalJSON{
 		Active: status == goalRunning, Status: status, Iteration: g.iteration, MaxIterations: g.iterations,
-		Objective: c.cfg.Secrets.Mask(g.objective), Verdict: v,
+		Objective: p.cfg.Secrets.Mask(g.objective), Verdict: v,
 	})
 }
 
-// pursue does the next thing for the goal: a run, or a judgement of the last one.
-func (c *Conversation) pursue() {
-	c.run.stopping = false
-	g := c.goal
+// advance does the next thing for the goal: a run, or a judgement of the last one.
+func (p *pursuit) advance() {
+	p.run.stopping = false
+	g := p.goal
 	if g.next != "" {
-		err := c.tell(g)
+		err := p.instruct(g)
 		if err == nil {
-			c.run.toEnd()
+			p.run.toEnd()
 			return
 		}
-		c.failGoal(g, err)
+		p.fail(g, err)
 		return
 	}
 	// A repetition is no reason to end: the judge sees it, and the agent hears so.
-	if s := c.branch.dir.State.Status; s == event.Paused || s == event.Failed {
-		c.endGoal(goalInterrupted, nil)
+	if s := p.branch.dir.State.Status; s == event.Paused || s == event.Failed {
+		p.end(goalInterrupted, nil)
 		return
 	}
-	v, err := c.judge(g)
+	v, err := p.judge(g)
 	switch {
-	case c.goal != g: // somebody has ended it meanwhile
+	case p.goal != g: // somebody has ended it meanwhile
 	case err != nil:
-		c.failGoal(g, err)
+		p.fail(g, err)
 	case v.Complete:
-		c.endGoal(goalComplete, &v)
+		p.end(goalComplete, &v)
 	case g.iteration >= g.iterations:
-		c.endGoal(goalCapped, &v)
+		p.end(goalCapped, &v)
 	default:
 		g.next = followup(g.iteration, v)
-		if err := c.tellGoal(goalRunning, &v); err != nil {
-			c.failGoal(g, err)
+		if err := p.report(goalRunning, &v); err != nil {
+			p.fail(g, err)
 		}
 	}
 }
 
-// failGoal ends a goal that cannot be pursued, and says why.
-func (c *Conversation) failGoal(g *goal, cause error) {
-	if c.goal != g {
+// fail ends a goal that cannot be pursued, and says why.
+func (p *pursuit) fail(g *goal, cause error) {
+	if p.goal != g {
 		return
 	}
-	c.cfg.Log.Warn("a goal was left", "conversation", c.branch.id, "err", c.cfg.Secrets.Mask(cause.Error()))
-	c.endGoal(goalInterrupted, nil)
-	if c.door.closing || c.door.lost != nil {
+	p.cfg.Log.Warn("a goal was left", "conversation", p.branch.id, "err", p.cfg.Secrets.Mask(cause.Error()))
+	p.end(goalInterrupted, nil)
+	if p.door.closing || p.door.lost != nil {
 		return
 	}
-	if _, err := c.branch.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
-		c.cfg.Log.Error("store an error", "conversation", c.branch.id, "err", err)
+	if _, err := p.branch.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
+		p.cfg.Log.Error("store an error", "conversation", p.branch.id, "err", err)
 	}
-	if err := c.branch.changed(); err != nil {
-		c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
+	if err := p.branch.changed(); err != nil {
+		p.cfg.Log.Error("save conversation", "conversation", p.branch.id, "err", err)
 	}
 }
 
 var errGoalLeft = errors.New("the goal was left")
 
-// tell tells the agent what is to be done now.
-func (c *Conversation) tell(g *goal) error {
-	if err := c.run.ready(context.Background()); err != nil {
+// instruct appends the message that says what is to be done now.
+func (p *pursuit) instruct(g *goal) error {
+	if err := p.run.ready(context.Background()); err != nil {
 		return err
 	}
-	if c.goal != g || c.run.stopping {
+	if p.goal != g || p.run.stopping {
 		return errGoalLeft
 	}
 	text := g.next
 	g.next = ""
-	if err := errors.Join(c.branch.answerOpen(), c.agent.introduce()); err != nil {
+	if err := errors.Join(p.branch.answerOpen(), p.agent.introduce()); err != nil {
 		return err
 	}
-	return c.run.take(&delivery{content: texts(text), always: true})
+	return p.run.take(&delivery{content: texts(text), always: true})
 }
 
 // judge asks the model, with nothing but the objective and what was said and done,
 // whether that is enough.
-func (c *Conversation) judge(g *goal) (v verdict, err error) {
-	model, was := c.branch.model, c.branch.stats.calls
-	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", c.agent.transcript(model.Info())).Replace(judgeText)
-	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: c.branch.id}
+func (p *pursuit) judge(g *goal) (v verdict, err error) {
+	model, was := p.branch.model, p.branch.stats.calls
+	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", p.agent.transcript(model.Info())).Replace(judgeText)
+	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: p.branch.id}
 	var resp llm.Response
-	broke := c.run.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, c.run.announcing(j, nil)) })
+	broke := p.run.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, p.run.announcing(j, nil)) })
 	if broke != nil {
 		return v, broke
 	}
@@ -224,8 +237,8 @@ func (c *Conversation) judge(g *goal) (v verdict, err error) {
 		return v, err
 	}
 	g.iteration++
-	c.branch.stats.add(model.Info(), resp, c.cfg.Now())
-	if err := errors.Join(c.branch.updateStats(was), c.branch.save(lazily)); err != nil {
+	p.branch.stats.add(model.Info(), resp, p.cfg.Now())
+	if err := errors.Join(p.branch.updateStats(was), p.branch.save(lazily)); err != nil {
 		return v, err
 	}
 	return parseVerdict(plainText(resp.Message.Content)), nil
@@ -269,10 +282,10 @@ func followup(iteration int, v verdict) string {
 	return strings.TrimSpace(strings.NewReplacer("{{iteration}}", strconv.Itoa(iteration), "{{missing}}", missing).Replace(followupText))
 }
 
-// lastGoal is what the log says last of a goal; nil for nothing.
-func (b *branch) lastGoal() (*goalJSON, error) {
-	for i := b.dir.Len() - 1; i >= 0; i-- {
-		e, _, _, err := b.dir.From(i).Next()
+// last is what the log says last of a goal; nil for nothing.
+func (p *pursuit) last() (*goalJSON, error) {
+	for i := p.branch.dir.Len() - 1; i >= 0; i-- {
+		e, _, _, err := p.branch.dir.From(i).Next()
 		if err != nil {
 			return nil, err
 		}
@@ -287,4 +300,9 @@ func (b *branch) lastGoal() (*goalJSON, error) {
 		return &g, nil
 	}
 	return nil, nil
+}
+
+// busy reports whether the log is about to grow.
+func (p *pursuit) busy() bool {
+	return p.run.job != nil || p.door.wanted || len(p.door.inbox) > 0 || p.goal != nil || p.branch.dir.State.Status == event.Running
 }

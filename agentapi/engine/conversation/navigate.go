@@ -16,7 +16,7 @@ import (
 func (c *Conversation) Navigate(ctx context.Context, id string) error {
 	return c.door.try(ctx, func() error {
 		switch {
-		case c.busy():
+		case c.pursuit.busy():
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; pause it before you go to another event."}
 		case id != "" && !c.branch.dir.Has(id):
 			return store.ErrNoEvent

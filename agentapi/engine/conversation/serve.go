@@ -16,8 +16,8 @@ func (c *Conversation) serve() {
 	for !c.door.closing {
 		c.guard(c.turn)
 	}
-	if c.door.ended != errRemoved && !c.door.broken && c.goal != nil {
-		c.guard(c.leaveGoal)
+	if c.door.ended != errRemoved && !c.door.broken && c.pursuit.goal != nil {
+		c.guard(c.pursuit.leave)
 	}
 	if c.door.ended != errRemoved && !c.door.broken {
 		c.guard(c.run.endSession)
@@ -94,8 +94,8 @@ func (c *Conversation) work() {
 			c.door.errands = c.door.errands[1:]
 			c.run.stopping = false
 			errand()
-		case c.goal != nil && c.branch.dir.State.Status != event.Waiting:
-			c.pursue()
+		case c.pursuit.goal != nil && c.branch.dir.State.Status != event.Waiting:
+			c.pursuit.advance()
 			c.cfg.RunEnded()
 		default:
 			return
