@@ -24,7 +24,7 @@ const condenserUsage = "condenser"
 func (r *run) condense() (bool, error) {
 	set := r.cfg.Condenser
 	space := r.measure()
-	if r.stopping {
+	if r.phase == stopping {
 		return true, nil
 	}
 	need := set.NeedOf(r.branch.view, space.tokens, space.soft)
@@ -35,7 +35,7 @@ func (r *run) condense() (bool, error) {
 	cut, ok := r.agent.plan(need, space)
 	if ok {
 		done, err := r.summarize(ctx, cut, condenser.Preview, space)
-		if done || r.stopping || errors.Is(err, errStorage) {
+		if done || r.phase == stopping || errors.Is(err, errStorage) {
 			return true, err
 		}
 		r.cfg.Log.Warn("no summary", "conversation", r.branch.id, "err", err)
@@ -81,7 +81,7 @@ func (r *run) reset(ctx context.Context, cut condenser.Cut, space room) (err err
 	for range resetTries {
 		var done bool
 		done, err = r.summarize(ctx, cut, int(preview), space)
-		if done || r.stopping || errors.Is(err, errStorage) || errors.Is(err, errUnusable) {
+		if done || r.phase == stopping || errors.Is(err, errStorage) || errors.Is(err, errUnusable) {
 			return err
 		}
 		preview *= resetScaling

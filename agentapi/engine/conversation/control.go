@@ -189,7 +189,7 @@ func (r *run) suspend() error {
 	r.door.leaveUnanswered()
 	switch r.branch.dir.State.Status {
 	case event.Running:
-		r.pausing = true
+		r.pause()
 	case event.Idle:
 		r.door.wanted = false
 		if err := r.branch.setStatus(event.Paused); err != nil {

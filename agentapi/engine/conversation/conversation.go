@@ -255,7 +255,12 @@ func (c *Conversation) Interrupt(ctx context.Context) error {
 
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
-	return c.door.try(ctx, func() error { c.run.pausing = c.branch.dir.State.Status == event.Running; return nil })
+	return c.door.try(ctx, func() error {
+		if c.branch.dir.State.Status == event.Running {
+			c.run.pause()
+		}
+		return nil
+	})
 }
 
 // Switch makes the following calls of the model go to another profile, and
@@ -392,7 +397,8 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	defer cancel()
 	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
 	_ = c.door.try(ctx, func() error {
-		c.door.closing, c.door.ended = true, why
+		c.door.close()
+		c.door.ended = why
 		c.run.stop()
 		return nil
 	})

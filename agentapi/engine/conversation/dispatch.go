@@ -41,7 +41,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 		if err := r.beforeTool(id, body); err != nil {
 			return more, err
 		}
-		if r.stopping { // there is no action yet that an interrupt would have to answer
+		if r.phase == stopping { // there is no action yet that an interrupt would have to answer
 			return more, nil
 		}
 		e, err := r.branch.appendAs(id, event.SourceAgent, body, durable)

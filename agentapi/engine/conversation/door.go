@@ -29,15 +29,26 @@ type door struct {
 	shortenings []*shortening // asked for by a person, and done between two runs
 	errands     []func()      // that need time, done between two runs
 
-	closing bool            // the conversation is to be closed
-	ended   *agentapi.Error // why it is closed; nil: no caller has closed it
-	lost    error           // another process has the conversation
-	broken  bool            // that goroutine has panicked
+	life  life
+	ended *agentapi.Error // why it is closed; nil: no caller has closed it
+	lost  error           // another process has the conversation
 }
 
 func newDoor() *door {
 	return &door{commands: make(chan func()), gone: make(chan struct{})}
 }
+
+// life is how far a conversation is from its end. It goes on in one direction only.
+type life int
+
+const (
+	alive   life = iota
+	closing      // nothing more is begun but what belongs to the end
+	broken       // a panic has ended it: nothing more is done
+)
+
+// close has the goroutine end when it has done what it is at.
+func (d *door) close() { d.life = max(d.life, closing) }
 
 // delivery is a message on its way into the log.
 type delivery struct {

@@ -153,7 +153,7 @@ func (p *pursuit) report(status string, v *verdict) error {
 
 // advance does the next thing for the goal: a run, or a judgement of the last one.
 func (p *pursuit) advance() {
-	p.run.stopping = false
+	p.run.phase = steady
 	g := p.goal
 	if g.next != "" {
 		err := p.instruct(g)
@@ -193,7 +193,7 @@ func (p *pursuit) fail(g *goal, cause error) {
 	}
 	p.cfg.Log.Warn("a goal was left", "conversation", p.branch.id, "err", p.cfg.Secrets.Mask(cause.Error()))
 	p.end(goalInterrupted, nil)
-	if p.door.closing || p.door.lost != nil {
+	if p.door.life != alive {
 		return
 	}
 	if _, err := p.branch.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
@@ -211,7 +211,7 @@ func (p *pursuit) instruct(g *goal) error {
 	if err := p.run.ready(context.Background()); err != nil {
 		return err
 	}
-	if p.goal != g || p.run.stopping {
+	if p.goal != g || p.run.phase == stopping {
 		return errGoalLeft
 	}
 	text := g.next

@@ -98,7 +98,7 @@ func (r *run) endSession() {
 	if !r.session || r.door.lost != nil || !r.cfg.Hooks.Any(hookfile.SessionEnd, "") {
 		return
 	}
-	r.stopping = false
+	r.phase = steady
 	ending, cancel := context.WithTimeout(context.Background(), r.cfg.Grace/2)
 	defer cancel()
 	stop := context.AfterFunc(ending, func() {

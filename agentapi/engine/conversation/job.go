@@ -50,7 +50,7 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 	defer cancel()
 	j := &job{ctx: ctx, cancel: cancel, calls: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
 	defer close(j.left)
-	if r.stopping {
+	if r.phase == stopping {
 		cancel()
 	}
 	r.job = j
@@ -89,14 +89,6 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 // errLeft says that work did not stop when it was told to, and goes on alone.
 var errLeft = fmt.Errorf("the LLM call or the tool does not stop: %w", context.Canceled)
 
-// stop interrupts the run.
-func (r *run) stop() {
-	r.stopping = true
-	if r.job != nil {
-		r.job.cancel()
-	}
-}
-
 // keepLease renews the lease. When somebody else has taken the conversation,
 // nothing more is written to it.
 func (r *run) keepLease() {
@@ -108,6 +100,7 @@ func (r *run) keepLease() {
 		r.cfg.Log.Warn("renew lease", "conversation", r.branch.id, "err", err)
 		return
 	}
-	r.door.lost, r.door.closing = err, true
+	r.door.close()
+	r.door.lost = err
 	r.stop()
 }

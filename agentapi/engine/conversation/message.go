@@ -132,7 +132,7 @@ func (r *run) accept(d *delivery) error {
 			return err
 		}
 	}
-	if r.stopping {
+	if r.phase == stopping {
 		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
 	}
 	if err := r.branch.answerOpen(); err != nil {

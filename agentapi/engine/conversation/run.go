@@ -25,11 +25,12 @@ type run struct {
 	job     *job
 	running chan struct{} // closed at the end of the run; nil: there was none
 
-	stopping bool // an interrupt ends what is at work
-	pausing  bool // the run ends after the step in flight
+	phase phase
 
-	saved      bool            // the base state says that this run runs
-	session    bool            // the hooks for the beginning have run
+	// Neither of these is a phase: what is stored and which hooks have run holds in each.
+	saved   bool // the base state says that this run runs
+	session bool // the hooks for the beginning have run
+
 	nudged     string          // the event for which the agent was nudged
 	refused    int             // answers in a row that could not be used
 	cuts       int             // answers in a row that were cut off before they could be used
@@ -51,7 +52,7 @@ const (
 // toEnd is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
 func (r *run) toEnd() {
-	r.pausing, r.door.wanted, r.nudged, r.refused, r.tooLong, r.cuts = false, false, "", 0, 0, 0
+	r.door.wanted, r.nudged, r.refused, r.tooLong, r.cuts = false, "", 0, 0, 0
 	r.costBefore = r.branch.stats.cost()
 	r.running = make(chan struct{})
 	defer close(r.running)
@@ -110,7 +111,7 @@ func (r *run) loop() error {
 		}
 		was := r.branch.stats.calls
 		next, err := r.step()
-		if r.stopping {
+		if r.phase == stopping {
 			return errors.Join(r.interrupted(), r.branch.updateStats(was))
 		}
 		if err != nil {
@@ -141,7 +142,7 @@ func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 		r.door.refuseInbox()
 		r.takeUnanswered()
 		return true, r.branch.setStatus(event.Waiting)
-	case r.pausing:
+	case r.phase == pausing:
 		r.branch.replied = next == finished
 		if err := r.branch.setStatus(event.Paused); err != nil {
 			return true, err

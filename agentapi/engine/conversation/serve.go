@@ -13,20 +13,20 @@ func (c *Conversation) serve() {
 	c.run.lease, c.branch.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
 	defer c.run.lease.Stop()
 	c.branch.settle.Stop()
-	for !c.door.closing {
+	for c.door.life == alive {
 		c.guard(c.turn)
 	}
-	if c.door.ended != errRemoved && !c.door.broken && c.pursuit.goal != nil {
+	if c.door.ended != errRemoved && c.door.life < broken {
 		c.guard(c.pursuit.leave)
 	}
-	if c.door.ended != errRemoved && !c.door.broken {
+	if c.door.ended != errRemoved && c.door.life < broken {
 		c.guard(c.run.endSession)
 	}
-	if c.door.ended != errRemoved && !c.door.broken && c.branch.unsettled {
+	if c.door.ended != errRemoved && c.door.life < broken && c.branch.unsettled {
 		c.guard(c.branch.settled)
 	}
 	c.door.shut()
-	if c.door.broken { // who hears of the end of the run finds the conversation closed
+	if c.door.life == broken { // who hears of the end of the run finds the conversation closed
 		_ = rescue.Do(func() error { c.door.watchers.publish(c.branch.snapshot()); return nil })
 	}
 	c.door.watchers.end(c.door.closed())
@@ -42,7 +42,7 @@ func (c *Conversation) serve() {
 func (c *Conversation) turn() {
 	c.work()
 	c.branch.dir.Rest()
-	if c.door.closing {
+	if c.door.life != alive {
 		return
 	}
 	select {
@@ -63,7 +63,7 @@ func (c *Conversation) guard(f func()) {
 		return
 	}
 	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.branch.id, "err", broke)
-	c.door.broken, c.door.closing = true, true
+	c.door.life = broken
 	if c.branch.dir.State.Status == event.Running && c.door.lost == nil {
 		if err := rescue.Do(func() error { c.run.failed(broke); return c.branch.save(lazily) }); err != nil {
 			c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
@@ -75,7 +75,7 @@ func (c *Conversation) guard(f func()) {
 
 // work does what has been asked for: messages first, in their order.
 func (c *Conversation) work() {
-	for !c.door.closing {
+	for c.door.life == alive {
 		switch {
 		case len(c.door.inbox) > 0:
 			if c.takeMessage() {
@@ -83,7 +83,7 @@ func (c *Conversation) work() {
 				c.cfg.RunEnded()
 			}
 		case c.door.wanted:
-			c.door.wanted, c.run.stopping = false, false
+			c.door.wanted, c.run.phase = false, steady
 			c.run.toEnd()
 			c.cfg.RunEnded()
 		case len(c.door.shortenings) > 0:
@@ -92,7 +92,7 @@ func (c *Conversation) work() {
 		case len(c.door.errands) > 0:
 			errand := c.door.errands[0]
 			c.door.errands = c.door.errands[1:]
-			c.run.stopping = false
+			c.run.phase = steady
 			errand()
 		case c.pursuit.goal != nil && c.branch.dir.State.Status != event.Waiting:
 			c.pursuit.advance()
@@ -111,7 +111,7 @@ func (c *Conversation) takeMessage() bool {
 		d.taken <- d.ctx.Err()
 		return false
 	}
-	c.run.stopping, c.door.taking = false, d
+	c.run.phase, c.door.taking = steady, d
 	err := c.run.accept(d)
 	c.door.taking = nil
 	if err == nil && !d.run {

@@ -53,7 +53,7 @@ func (c *Conversation) takeShortening() {
 	var condensed agentapi.Condensed
 	err := s.ctx.Err()
 	if err == nil {
-		c.run.stopping = false
+		c.run.phase = steady
 		condensed, err = c.run.shorten(s.ctx)
 	}
 	s.answer(condensed, err)
@@ -74,7 +74,7 @@ func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
 		space = r.measure()
 	}
 	_, err := r.summarize(ctx, cut, condenser.Preview, space)
-	if isTooLong(err) && !r.stopping {
+	if isTooLong(err) && r.phase != stopping {
 		err = r.reset(ctx, cut, space)
 	}
 	if r.door.lost != nil {
@@ -86,7 +86,7 @@ func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
 	switch {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
-	case r.stopping:
+	case r.phase == stopping:
 		return none, r.door.closed()
 	case err != nil:
 		return none, shorteningError(err)

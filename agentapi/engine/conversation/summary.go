@@ -33,7 +33,7 @@ func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, spa
 			resp, err = call(j.ctx, model, req, r.announcing(j, nil))
 		}
 	})
-	late := limited.Err() != nil && ctx.Err() == nil && !r.stopping
+	late := limited.Err() != nil && ctx.Err() == nil && r.phase != stopping
 	switch {
 	case late && (broke != nil || err != nil):
 		return false, fmt.Errorf("%w: it took longer than %v", errUnusable, space.summaryTime())
