@@ -26,7 +26,7 @@ type agent struct {
 	// What follows belongs to the conversation's goroutine.
 
 	choice  Choice
-	stale   bool     // the model is to be asked for again; true also between two runs, until one begins
+	stale   bool     // the model is to be asked for again when a run begins
 	tools   *toolbox // nil: to be made
 	density float64  // tokens of a request by those that were estimated; 0: unknown
 }

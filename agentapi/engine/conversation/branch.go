@@ -14,8 +14,8 @@ import (
 )
 
 // branch is the log and what follows from it: the path from the first event to the
-// head, what a model is shown of it, and the state beside it. All that is written to
-// the directory of the conversation is written here, and then watchers get it.
+// head, what a model is shown of it, and the state beside it. Every event is written
+// here, and then watchers get it.
 //
 // It knows the door, and neither a run nor why an event is appended.
 type branch struct {
@@ -26,13 +26,13 @@ type branch struct {
 
 	dir       *store.Dir
 	settle    *time.Timer // when the disk is asked to keep the state
-	unsettled bool        // something has changed since the disk was asked; unlike all else here a fact about the disk
+	unsettled bool        // something has changed since the disk was asked
 	stats     stats
 	kept      []store.Waiting // messages on the disk: accepted, and not in the log yet
 	notices   []string        // for the next message of the user
 
-	// What follows is of the path to the head, and found out again by goTo. Each of
-	// the booleans follows from its events, not from what goes on.
+	// What follows is of the path to the head, and goTo starts it again. So these booleans
+	// are facts about a path, and not phases of what goes on.
 
 	head       string
 	view       *view.View

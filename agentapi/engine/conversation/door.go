@@ -121,7 +121,7 @@ func (d *door) next() *delivery {
 	return m
 }
 
-// refuseInbox sends messages back that would answer a question nobody asked.
+// refuseInbox refuses the messages that would answer a question that was not asked yet.
 func (d *door) refuseInbox() {
 	kept := d.inbox[:0]
 	for _, m := range d.inbox {
@@ -172,7 +172,7 @@ func (d *door) closed() error {
 	select {
 	case <-d.gone:
 	default:
-		// The goroutine itself asks; nobody else may read lost and ended.
+		// The goroutine itself asks; others must not read lost and ended before its end.
 	}
 	if d.lost != nil {
 		return &agentapi.Error{

@@ -11,6 +11,58 @@ import (
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
+// accept puts a message of the user into the log, between two runs.
+func (r *run) accept(d *delivery) error {
+	if err := r.branch.catchUp(); err != nil {
+		return r.branch.storageError(err)
+	}
+	if r.branch.dir.State.Status == event.Waiting && !d.always {
+		return errUndecided
+	}
+	if d.run || !r.branch.introduced || r.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
+		if err := r.ready(d.ctx); err != nil {
+			return err
+		}
+	}
+	if r.phase == stopping {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
+	}
+	if err := r.branch.answerOpen(); err != nil {
+		return r.branch.storageError(err)
+	}
+	if err := errors.Join(r.agent.introduce(), r.beginSession()); err != nil {
+		return r.branch.storageError(err)
+	}
+	if err := r.tooLarge(d); err != nil {
+		return err
+	}
+	return r.branch.storageError(r.take(d))
+}
+
+var errUndecided = &agentapi.Error{
+	Kind: agentapi.ErrRefused,
+	Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
+}
+
+// take writes a message into the log. One that was appended sets the status of a
+// run that has ended back, and tells its id, as OpenHands does.
+func (r *run) take(d *delivery) error {
+	if !d.always {
+		return r.userMessage(d)
+	}
+	switch r.branch.dir.State.Status {
+	case event.Finished, event.Stuck:
+		if err := r.branch.setStatus(event.Idle); err != nil {
+			return err
+		}
+	}
+	if err := r.userMessage(d); err != nil {
+		return err
+	}
+	r.branch.forget(d)
+	return r.branch.update("last_user_message_id", r.branch.dir.State.LastUserMessageID)
+}
+
 // userMessage writes a message of the user with what belongs to it.
 func (r *run) userMessage(d *delivery) error {
 	s := &r.branch.dir.State
@@ -70,25 +122,6 @@ func (b *branch) news() (content []event.Content) {
 	return content
 }
 
-// take writes a message into the log. One that was appended sets the status of a
-// run that has ended back, and tells its id, as OpenHands does.
-func (r *run) take(d *delivery) error {
-	if !d.always {
-		return r.userMessage(d)
-	}
-	switch r.branch.dir.State.Status {
-	case event.Finished, event.Stuck:
-		if err := r.branch.setStatus(event.Idle); err != nil {
-			return err
-		}
-	}
-	if err := r.userMessage(d); err != nil {
-		return err
-	}
-	r.branch.forget(d)
-	return r.branch.update("last_user_message_id", r.branch.dir.State.LastUserMessageID)
-}
-
 // plainText is the texts of a message without its images.
 func plainText(content []event.Content) string {
 	var b strings.Builder
@@ -117,37 +150,4 @@ func list[T any](l []T) []T {
 		return []T{}
 	}
 	return l
-}
-
-// accept puts a message of the user into the log, between two runs.
-func (r *run) accept(d *delivery) error {
-	if err := r.branch.catchUp(); err != nil {
-		return r.branch.storageError(err)
-	}
-	if r.branch.dir.State.Status == event.Waiting && !d.always {
-		return errUndecided
-	}
-	if d.run || !r.branch.introduced || r.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
-		if err := r.ready(d.ctx); err != nil {
-			return err
-		}
-	}
-	if r.phase == stopping {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
-	}
-	if err := r.branch.answerOpen(); err != nil {
-		return r.branch.storageError(err)
-	}
-	if err := errors.Join(r.agent.introduce(), r.beginSession()); err != nil {
-		return r.branch.storageError(err)
-	}
-	if err := r.tooLarge(d); err != nil {
-		return err
-	}
-	return r.branch.storageError(r.take(d))
-}
-
-var errUndecided = &agentapi.Error{
-	Kind: agentapi.ErrRefused,
-	Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
 }

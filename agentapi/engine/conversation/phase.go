@@ -1,9 +1,9 @@
 package conversation
 
-// phase is how far that may go which the goroutine is at: a run, or a summary, a
-// question, a judgement between two runs. Each of them begins steady. A run that a
-// message asks for goes on in the phase of that message, so an interrupt between the
-// two is not lost.
+// phase is how far the work at hand may go. Such work is a run, and between two runs a
+// message, a summary, a question or a judgement. All begin steady, except the run for a
+// message: it takes over the phase in which the message was taken, so an interrupt in
+// between is not lost.
 //
 //	steady -> pausing -> stopping
 //	     `----------------^
@@ -15,7 +15,7 @@ const (
 	stopping              // it ends now, and its job with it
 )
 
-// pause ends the run after the step in flight. It takes back no interrupt.
+// pause ends the run after the step in flight. It does not take back an interrupt.
 func (r *run) pause() { r.phase = max(r.phase, pausing) }
 
 // stop interrupts what is at work.

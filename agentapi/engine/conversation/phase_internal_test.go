@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A phase goes on in one direction: a pause takes back no interrupt.
-func TestAPauseTakesBackNoInterrupt(t *testing.T) {
+// A phase goes on in one direction: a pause does not take back an interrupt.
+func TestAPauseDoesNotTakeBackAnInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run{job: &job{ctx: ctx, cancel: cancel}}

@@ -27,7 +27,7 @@ type run struct {
 
 	phase phase
 
-	// Neither of these is a phase: what is stored and which hooks have run holds in each.
+	// These are not phases: each may be true or false in all of them.
 	saved   bool // the base state says that this run runs
 	session bool // the hooks for the beginning have run
 

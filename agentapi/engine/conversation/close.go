@@ -1,0 +1,82 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+// Close interrupts a run, ends the tools and lets the directory go.
+func (c *Conversation) Close() error {
+	return c.end(errClosed, func() error { return c.branch.dir.Close() })
+}
+
+// CloseForChange is Close, where the conversation is opened again as soon as its directory
+// was changed. Its handles and streams end with control.ErrReopened.
+func (c *Conversation) CloseForChange() error {
+	return c.end(errReopened, func() error { return c.branch.dir.Close() })
+}
+
+// Remove does what Close does, and deletes the directory.
+func (c *Conversation) Remove() error {
+	return c.end(errRemoved, func() error { return c.branch.dir.Remove() })
+}
+
+// end ends the goroutine and its workers. It waits for each of them for the grace
+// of the configuration and a little more: a tool or a disk that does not obey
+// keeps what it holds, and nobody else waits for it. why is what those hear who use it.
+func (c *Conversation) end(why *agentapi.Error, last func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
+	_ = c.door.try(ctx, func() error {
+		c.door.close()
+		c.door.ended = why
+		c.run.stop()
+		return nil
+	})
+	if !ends(ctx, &c.door.serving) {
+		go func() { // the directory is the goroutine's until it has ended
+			c.door.serving.Wait()
+			if err := last(); err != nil {
+				c.cfg.Log.Warn("close conversation", "conversation", c.branch.id, "err", err)
+			}
+		}()
+		return fmt.Errorf("conversation %s does not end: it is waiting for the disk or for a tool", c.branch.id)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	if !ends(ctx, &c.door.workers) {
+		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.branch.id)
+	}
+	if !ends(ctx, &c.door.closers) { // on a busy machine a shell may need longer
+		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.branch.id)
+	}
+	return last()
+}
+
+// endWait is how long the end of a conversation may take beyond the grace of
+// what it interrupts.
+const endWait = 2 * time.Second
+
+// ends waits for a group until ctx ends.
+func ends(ctx context.Context, group *sync.WaitGroup) bool {
+	over := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Ended reports whether the conversation has ended by itself: another process
+// has taken it, or it broke. It can be closed, and opened again.
+func (c *Conversation) Ended() bool { return c.door.over() }
