@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/tui"
@@ -50,7 +51,7 @@ func (c *session) edit(text string) (*tui.Draft, error) {
 		return nil, errors.Join(fmt.Errorf("edit: %w", err), os.RemoveAll(dir))
 	}
 	return &tui.Draft{
-		Cmd: c.editor(file),
+		Cmd: editor(c.App, file),
 		Read: func() (string, error) {
 			data, err := os.ReadFile(file)
 			if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
@@ -63,17 +64,17 @@ func (c *session) edit(text string) (*tui.Draft, error) {
 
 // editor is the command that edits a file: that of VISUAL or EDITOR, which may
 // have arguments, as the shell understands them.
-func (c *session) editor(file string) *exec.Cmd {
-	command := c.Getenv("VISUAL")
+func editor(a *kit.App, file string) *exec.Cmd {
+	command := a.Getenv("VISUAL")
 	if command == "" {
-		command = c.Getenv("EDITOR")
+		command = a.Getenv("EDITOR")
 	}
 	words := []string{"/bin/sh", "-c", or(command, "vi") + ` "$1"`, "editor"}
 	if runtime.GOOS == "windows" {
 		words = strings.Fields(or(command, "notepad"))
 	}
 	cmd := exec.Command(words[0], append(words[1:], file)...)
-	cmd.Env = c.Environ()
+	cmd.Env = a.Environ()
 	return cmd
 }
 

@@ -82,8 +82,8 @@ func shortNames(models []gateway.Model) (ids, names []string, full map[string]st
 
 // onlyModel is the model to ask where no profile is active: that of the only
 // profile; empty if there are none or several.
-func (c *session) onlyModel(ctx context.Context) string {
-	models, err := c.client.Models(ctx)
+func onlyModel(ctx context.Context, client *gateway.Client) string {
+	models, err := client.Models(ctx)
 	if err != nil {
 		return ""
 	}

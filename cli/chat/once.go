@@ -151,7 +151,7 @@ func (c *session) anotherModel(ctx context.Context, e *gateway.Error) (chosen bo
 	if damaged := c.damagedProfile(ctx, isActive); damaged != nil {
 		return false, damaged
 	}
-	if c.model = c.onlyModel(ctx); c.model == "" {
+	if c.model = onlyModel(ctx, c.client); c.model == "" {
 		return false, c.explainNoModel(ctx, e)
 	}
 	if !c.JSON {

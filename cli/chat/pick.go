@@ -61,13 +61,13 @@ func named(offered []kit.Option) string {
 	return strings.Join(names, ", ")
 }
 
-// means reports whether a conversation is one that --conversation describes: by a part
-// of the title, or by the beginning of the id.
-func (c *session) means(id, title string) bool {
-	if c.wanted == anyOf || strings.Contains(strings.ToLower(title), strings.ToLower(c.wanted)) {
+// means reports whether a conversation is one that --conversation (wanted) describes: by a
+// part of the title, or by the beginning of the id.
+func means(wanted, id, title string) bool {
+	if wanted == anyOf || strings.Contains(strings.ToLower(title), strings.ToLower(wanted)) {
 		return true
 	}
-	_, plain, err := agents.ReadID(c.wanted)
+	_, plain, err := agents.ReadID(wanted)
 	return err == nil && plain != "" && uuid.Begins(id, plain)
 }
 
@@ -85,7 +85,7 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	var options []kit.Option
 	known := map[string]bool{}
 	add := func(id, title, text string) {
-		if known[id] || !c.means(id, title) {
+		if known[id] || !means(c.wanted, id, title) {
 			return
 		}
 		known[id] = true

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestTouchedPackages(t *testing.T) {
 				t.Helper()
 				cmd := exec.Command(name, args...)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "BASE=", "OHGW_TOUCHED_IN="+dir, "GOFLAGS=-mod=mod", "GOWORK=off", "GIT_CONFIG_GLOBAL=/dev/null",
+				cmd.Env = append(withoutGit(os.Environ()), "BASE=", "OHGW_TOUCHED_IN="+dir, "GOFLAGS=-mod=mod", "GOWORK=off", "GIT_CONFIG_GLOBAL=/dev/null",
 					"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 				out, err := cmd.Output()
 				if err != nil {
@@ -138,4 +139,10 @@ func TestTouchedPackages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withoutGit is an environment without the variables of git: a hook of git has those of the
+// repository that it runs for, and what is tested here would change that repository.
+func withoutGit(environ []string) []string {
+	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
 }
