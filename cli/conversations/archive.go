@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/shellword"
 )
 
@@ -63,7 +64,7 @@ func runExport(ctx context.Context, o *exportOptions) error {
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	if o.File == "-" {
 		if err := lib.Export(ctx, id, o.Stdout); err != nil {
-			return explain(err)
+			return agents.Fault(err)
 		}
 		_, err := o.tellGap(ctx, lib, id)
 		return err
@@ -114,7 +115,7 @@ func exportTo(ctx context.Context, lib control.Library, id, path string) error {
 		_ = half.Close() // The export has failed already.
 	}
 	if err != nil {
-		return errors.Join(explain(err), os.RemoveAll(half.Name()))
+		return errors.Join(agents.Fault(err), os.RemoveAll(half.Name()))
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 	defer func() { _ = lib.Close() }() // Everything is on the disk.
 	id, err := lib.Import(ctx, from)
 	if err != nil {
-		return explain(err)
+		return agents.Fault(err)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"imported": id})

@@ -4,16 +4,14 @@ package conversations
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 )
 
 // New makes the command "conversations".
@@ -38,39 +36,10 @@ without --server. The beginning of an id is enough where it is unique.`,
 	}
 	p := &place{App: a}
 	p.flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
-	cmd.PersistentFlags().StringVar(&p.Server, "server", "", "the conversations on a stored server `NAME` of OpenHands")
-	if err := cmd.RegisterFlagCompletionFunc("server", p.serverNames); err != nil {
-		panic("cli: " + err.Error()) // The flag is not there: a mistake above.
-	}
+	a.AddServer(cmd, &p.Server, p.flags, "the conversations on a stored server `NAME` of OpenHands")
 	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
 		newTrajectory(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
-}
-
-// explain is an error of the library as a person should read it.
-func explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*fault.Error](err); ok {
-		return err
-	}
-	msg := agentapi.PublicMessage(err, "the conversation cannot be used")
-	switch {
-	case errors.Is(err, agentapi.ErrConversationNotFound):
-		return &fault.Error{Msg: "there is no such conversation", Hint: "ohgw conversations list shows the ids", Err: err}
-	case errors.Is(err, control.ErrTaken):
-		return &fault.Error{Msg: "the conversation is there already", Hint: "remove it first: ohgw conversations remove ID", Code: fault.Conflict, Err: err}
-	case errors.Is(err, agentapi.ErrBusy), errors.Is(err, agentapi.ErrLost):
-		return &fault.Error{Msg: "another process has the conversation", Hint: "stop it, or wait until it closes the conversation", Code: fault.Conflict, Err: err}
-	case errors.Is(err, control.ErrArchive):
-		return &fault.Error{Msg: msg, Hint: "import a file that ohgw conversations export has written", Err: err}
-	case errors.Is(err, agentapi.ErrUnavailable):
-		return &fault.Error{Msg: msg, Hint: "ohgw doctor finds out why", Code: fault.Unreachable, Err: err}
-	case errors.Is(err, context.Canceled):
-		return err
-	}
-	return fault.New(msg, "run the command again with --debug to see the cause", err)
 }
 
 // conversationJSON is a conversation in JSON.
@@ -92,7 +61,7 @@ type conversationJSON struct {
 func (o *oneOptions) tellGap(ctx context.Context, lib control.Library, id string) (leftOut int, err error) {
 	r, err := lib.Record(ctx, id)
 	if err != nil {
-		return 0, explain(err)
+		return 0, agents.Fault(err)
 	}
 	if r.LeftOut > 0 {
 		o.Note("An event of this conversation is missing on the disk; what is behind it is left out (events: %d)", r.LeftOut)

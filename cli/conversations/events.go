@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -81,13 +81,13 @@ func runEvents(ctx context.Context, o *eventsOptions) error {
 	if _, err := o.tellGap(ctx, lib, id); err != nil {
 		return err
 	}
-	r := reader{lib: lib, id: id}
-	if err := r.skip(ctx, o.Last); err != nil {
-		return explain(err)
+	r := lib.Log(id)
+	if err := r.Skip(ctx, o.Last); err != nil {
+		return agents.Fault(err)
 	}
 	for {
-		if err := r.read(ctx, o.show); err != nil {
-			return explain(err)
+		if err := r.Read(ctx, o.show); err != nil {
+			return agents.Fault(err)
 		}
 		if !o.Follow {
 			return nil
@@ -162,67 +162,4 @@ func summary(e event.Event) string {
 		return b.Key
 	}
 	return ""
-}
-
-// reader reads a log page by page, and again for what has come since.
-type reader struct {
-	lib  control.Library
-	id   string
-	last string // the id of the last event that was read
-	from string // the id of the next page's first event; "" is not known
-}
-
-// skip makes all but the last events count as read. 0 skips none.
-func (r *reader) skip(ctx context.Context, last int) error {
-	q := control.EventQuery{Limit: pageSize, Newest: true}
-	for last > 0 {
-		page, err := r.lib.Search(ctx, r.id, q)
-		if err != nil {
-			return err
-		}
-		if len(page.Events) >= last {
-			r.from = idOf(page.Events[last-1])
-			return nil
-		}
-		if last -= len(page.Events); page.Next == "" {
-			return nil // there are not so many
-		}
-		q.Page = page.Next
-	}
-	return nil
-}
-
-// read gives all events that were not read yet.
-func (r *reader) read(ctx context.Context, show func(json.RawMessage) error) error {
-	for {
-		q := control.EventQuery{Limit: pageSize, Page: r.from}
-		if q.Page == "" {
-			q.Page = r.last
-		}
-		page, err := r.lib.Search(ctx, r.id, q)
-		if err != nil {
-			return err
-		}
-		events := page.Events
-		if len(events) > 0 && idOf(events[0]) == r.last {
-			events = events[1:]
-		}
-		for _, raw := range events {
-			if err := show(raw); err != nil {
-				return err
-			}
-			r.last = idOf(raw)
-		}
-		if r.from = page.Next; r.from == "" {
-			return nil
-		}
-	}
-}
-
-func idOf(raw json.RawMessage) string {
-	var e struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(raw, &e) // then it has none
-	return e.ID
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 )
 
 func newFiles(p *place) *cobra.Command {
@@ -52,9 +53,9 @@ func runFiles(ctx context.Context, o *oneOptions) error {
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	files := workedOn{}
-	r := reader{lib: lib, id: id}
-	if err := r.read(ctx, files.note); err != nil {
-		return explain(err)
+	r := lib.Log(id)
+	if err := r.Read(ctx, files.note); err != nil {
+		return agents.Fault(err)
 	}
 	list := files.list()
 	if o.JSON {

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 )
 
 // listOptions is what the command takes.
@@ -96,7 +97,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	var leftOut []control.LeftOut
 	for r, err := range all(ctx, lib, event.Status(o.Status), &leftOut) {
 		if err != nil {
-			return explain(err)
+			return agents.Fault(err)
 		}
 		c := describe(r)
 		if c.Title = cmp.Or(c.Title, titles[c.ID]); o.wants(c) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
@@ -69,14 +67,11 @@ func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversat
 	if err != nil {
 		return acc, account.Conversation{}, err
 	}
-	done := o.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
-	conv, err := acc.Find(ctx, o.ID)
-	done()
+	conv, err := o.FindOn(ctx, acc, o.ID)
 	if err != nil {
 		acc.Close()
-		return acc, conv, cloud.Fault(err, acc.Server)
 	}
-	return acc, conv, nil
+	return acc, conv, err
 }
 
 // localOnly refuses flags of servers for a backend of this machine.
@@ -87,45 +82,4 @@ func localOnly(flags map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// serverNames offers the stored servers.
-func (p *place) serverNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	s, err := p.Settings(p.flags)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	stored, err := p.Setup().Servers(s)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	list, _ := stored.Store.List() // Without a list there is nothing to offer.
-	var names []string
-	for _, s := range list.Servers {
-		names = append(names, cobra.CompletionWithDesc(s.Name, s.URL))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeRemote offers the newest conversations of the server.
-func completeRemote(p *place) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		acc, err := p.account(cmd.Context())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer acc.Close()
-		page, err := acc.List(cmd.Context(), account.ListQuery{Limit: 50})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var offered []string
-		for _, c := range page.Conversations {
-			offered = append(offered, cobra.CompletionWithDesc(c.ID, c.Title))
-		}
-		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	}
 }

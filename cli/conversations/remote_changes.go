@@ -25,7 +25,7 @@ In a pipe, each file is one line: the change, a tab, the name. With --json,
 changes is a list of objects with path and status (added, modified, deleted,
 renamed, conflict), and note says what a list cannot.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw conversations changes 7f1c", "ohgw conversations changes 7f1c --json"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: completeRemote(p),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(p.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runChanges(cmd.Context(), &opts)

@@ -36,7 +36,7 @@ func (p *place) live(ctx context.Context, acc cloud.Account, id string) (agents.
 type liveFollower struct {
 	lib agents.Library
 	id  string
-	log *reader
+	log *agents.Log
 }
 
 func (f *liveFollower) pause() time.Duration { return livePause }
@@ -44,11 +44,11 @@ func (f *liveFollower) close()               { _ = f.lib.Close() } // Nothing wa
 
 // skip makes all events count as read.
 func (f *liveFollower) skip(ctx context.Context) error {
-	f.log = &reader{lib: f.lib, id: f.id}
-	if err := f.log.skip(ctx, 1); err != nil {
+	f.log = f.lib.Log(f.id)
+	if err := f.log.Skip(ctx, 1); err != nil {
 		return err
 	}
-	return f.log.read(ctx, func(json.RawMessage) error { return nil })
+	return f.log.Read(ctx, func(json.RawMessage) error { return nil })
 }
 
 // next reads the status first: what is said before a run ends is then in the list.
@@ -58,10 +58,10 @@ func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
 		return nil, "", err
 	}
 	if f.log == nil {
-		f.log = &reader{lib: f.lib, id: f.id}
+		f.log = f.lib.Log(f.id)
 	}
 	var list []said
-	err = f.log.read(ctx, func(raw json.RawMessage) error {
+	err = f.log.Read(ctx, func(raw json.RawMessage) error {
 		list = append(list, saidIn(raw))
 		return nil
 	})

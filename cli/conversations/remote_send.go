@@ -41,7 +41,7 @@ so. With --json the output has sent, the id; with --wait also answer and status.
 			}
 			return kit.NoKeys(cmd, args[1:])
 		},
-		ValidArgsFunction: completeRemote(p),
+		ValidArgsFunction: kit.CompleteOn(p.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID, opts.Text = args[0], args[1:]
 			return runSend(cmd.Context(), &opts)
@@ -104,7 +104,7 @@ A conversation that is awake stays as it is. Its page is printed on stdout.
 
 With --json the output has id, state (running or starting) and web_url.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw conversations wake 7f1c", "ohgw conversations wake 7f1c --wait --json"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: completeRemote(p),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(p.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runWake(cmd.Context(), &opts)

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 )
 
@@ -33,7 +34,7 @@ sleep, or be archived; the server learns of events up to 30 seconds late.
 
 With --json each line is an object with id, time, source, text and final.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw conversations tail 7f1c --last 3", "ohgw conversations tail 7f1c --follow"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: completeRemote(p),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(p.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runTail(cmd.Context(), &opts)
@@ -57,11 +58,11 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	var f follower
 	if running := conv.State == account.StateRunning && !settled(conv.Exec); o.Follow && running {
 		if f, err = o.follow(ctx, acc, conv); err != nil {
-			return cloud.Fault(explain(err), acc.Server)
+			return cloud.Fault(agents.Fault(err), acc.Server)
 		}
 	}
-	log := &stored{acc: acc, id: conv.ID}
-	events, err := log.newest(ctx, o.Last, func(e account.Event) bool { return e.Source == event.SourceAgent && e.Text != "" })
+	log := acc.Log(conv.ID)
+	events, err := log.Newest(ctx, o.Last, func(e account.Event) bool { return e.Source == event.SourceAgent && e.Text != "" })
 	if err != nil {
 		return cloud.Fault(err, acc.Server)
 	}

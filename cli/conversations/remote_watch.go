@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 	"github.com/ohgw/ohgw/internal/shellword"
 )
@@ -47,9 +48,9 @@ func (p *place) follow(ctx context.Context, acc cloud.Account, conv account.Conv
 		}
 		p.Detail("the agent-server of the conversation is not asked: %v", err)
 	}
-	log := &stored{acc: acc, id: conv.ID}
-	_, err := log.newest(ctx, 1, func(account.Event) bool { return true })
-	return &storedFollower{log: log, conv: conv}, err
+	log := acc.Log(conv.ID)
+	_, err := log.Newest(ctx, 1, func(account.Event) bool { return true })
+	return &storedFollower{acc: acc, log: log, conv: conv}, err
 }
 
 // mark is a follower from now on, if somebody wants to follow what comes.
@@ -72,7 +73,7 @@ func (p *place) watch(ctx context.Context, acc cloud.Account, conv account.Conve
 	if lib, err := p.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
 		return p.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
 	}
-	return p.watchFrom(ctx, acc, conv, w, &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv})
+	return p.watchFrom(ctx, acc, conv, w, &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv})
 }
 
 // patience is how long a run may stay unseen after its message.
@@ -81,14 +82,14 @@ const patience = time.Minute
 // watchFrom prints what is said until the run ends.
 func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions, f follower) error {
 	if f == nil {
-		f = &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv}
+		f = &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv}
 	}
 	defer f.close()
 	run := &runSeen{until: p.Now().Add(patience), ran: w.runs}
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
-			return cloud.Fault(explain(err), acc.Server)
+			return cloud.Fault(agents.Fault(err), acc.Server)
 		}
 		for _, s := range list {
 			run.see(s)
@@ -196,7 +197,8 @@ func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOpti
 
 // storedFollower reads what the server has stored.
 type storedFollower struct {
-	log  *stored
+	acc  cloud.Account
+	log  *cloud.Log
 	conv account.Conversation
 }
 
@@ -206,12 +208,12 @@ func (f *storedFollower) close()               {}
 // next reads the status first: what is said before a run ends is then in the list, as
 // far as the server knows it.
 func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error) {
-	conv, err := f.log.acc.Get(ctx, f.conv.ID)
+	conv, err := f.acc.Get(ctx, f.conv.ID)
 	if err != nil {
 		return nil, "", err
 	}
 	var list []said
-	err = f.log.next(ctx, func(e account.Event) error {
+	err = f.log.Next(ctx, func(e account.Event) error {
 		s := said{Source: e.Source, Text: e.Text}
 		s.Over, s.Failed = endOfV0(e)
 		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 )
 
@@ -62,14 +63,14 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	defer func() { _ = lib.Close() }() // Everything is on the disk.
 	record, err := lib.Record(ctx, id)
 	if err != nil {
-		return explain(err)
+		return agents.Fault(err)
 	}
 	question := fmt.Sprintf("Remove the conversation %q (%s)?", cmp.Or(setup.Clean(record.Title), id), record.Status)
 	if yes, err := o.Confirm(ctx, o.Yes, question, "Nothing was removed."); err != nil || !yes {
 		return err
 	}
 	if err := lib.Remove(ctx, id); err != nil {
-		return explain(err)
+		return agents.Fault(err)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"removed": id})

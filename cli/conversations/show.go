@@ -35,7 +35,7 @@ func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, e
 	}
 	if id, err = lib.Find(ctx, o.ID); err != nil {
 		_ = lib.Close() // Nothing was changed.
-		return agents.Library{}, "", explain(err)
+		return agents.Library{}, "", agents.Fault(err)
 	}
 	return lib, id, nil
 }
@@ -91,7 +91,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	record, err := lib.Record(ctx, id)
 	if err != nil {
-		return explain(err)
+		return agents.Fault(err)
 	}
 	c := describe(record)
 	if o.JSON {
@@ -137,7 +137,7 @@ func completeIDs(p *place) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		if remote, err := p.remote(); err != nil || remote {
-			return completeRemote(p)(cmd, args, "")
+			return kit.CompleteOn(p.account)(cmd, args, "")
 		}
 		lib, err := p.open(cmd.Context())
 		if err != nil {

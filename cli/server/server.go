@@ -74,16 +74,9 @@ func versions(s servers.Server) string {
 // completeNames offers the stored servers.
 func completeNames(a *kit.App, flags kit.SettingFlags) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		o := options{App: a, flags: flags}
-		stored, err := o.open()
-		if err != nil || len(args) > 0 {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		list, _ := stored.Store.List() // Without a list there is nothing to offer.
-		var names []string
-		for _, s := range list.Servers {
-			names = append(names, cobra.CompletionWithDesc(s.Name, s.URL))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return a.ServerNames(flags), cobra.ShellCompDirectiveNoFileComp
 	}
 }
