@@ -19,6 +19,11 @@ var keyName = pattern.Of(`(?i)(^|-)(api-?)?(keys?|tokens?|secrets?|password|bear
 // flagError says what is wrong with a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	help := "see " + cmd.CommandPath() + " --help"
+	if cmd.HasSubCommands() { // The flag may be that of an unknown command before it.
+		if unknown := cmd.ValidateArgs(cmd.Flags().Args()); unknown != nil {
+			return unknown
+		}
+	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return unknownFlag(cmd, e, help)
 	}

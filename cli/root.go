@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/acp"
 	"github.com/ohgw/ohgw/cli/agents"
 	"github.com/ohgw/ohgw/cli/chat"
+	"github.com/ohgw/ohgw/cli/cloud"
 	"github.com/ohgw/ohgw/cli/config"
 	"github.com/ohgw/ohgw/cli/connect"
 	"github.com/ohgw/ohgw/cli/conversations"
@@ -74,7 +75,7 @@ and a model ID that it prints in your client.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), conversations.New(a), doctor.New(a), status.NewModels(a))
+	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), conversations.New(a), cloud.New(a), doctor.New(a), status.NewModels(a))
 	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

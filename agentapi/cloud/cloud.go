@@ -117,7 +117,7 @@ func (b *Backend) Status(ctx context.Context) agentapi.Status {
 		status.Err = refused("The server at "+b.account.URL()+" is an agent-server, not OpenHands Cloud. Use --backend agent-server --agent-server "+b.account.URL()+".", nil)
 		return status
 	case !server.V1:
-		status.Err = refused("The server at "+b.account.URL()+" only has the old API, which cannot run agents for ohgw. Update the server; ohgw conversations works with it.", nil)
+		status.Err = refused("The server at "+b.account.URL()+" only has the old API, which cannot run agents for ohgw. Update the server; ohgw conversations and ohgw cloud work with it.", nil)
 		return status
 	}
 	status.Version = "V1"

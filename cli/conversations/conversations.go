@@ -26,23 +26,22 @@ They are those of the backend that "ohgw serve" would choose with the same
 settings: of the embedded agent, whose files are read, or of an agent-server. No
 daemon has to run. A conversation that runs in a daemon is read while it runs.
 
-With --server NAME they are those of your account on OpenHands Cloud, or on an
-app-server of yours: see "ohgw server". The commands new, send, wake, tail,
-changes, download and trajectory are for these only, and use the default server
-without --server. The beginning of an id is enough where it is unique.`,
+With --server NAME, the commands list, show, events and remove are about those of
+your account on OpenHands Cloud, or on an app-server of yours: see "ohgw server".
+"ohgw cloud" starts, continues and downloads these. The beginning of an id is
+enough where it is unique.`,
 		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
-		Args:    kit.UnknownCommand,
+		Args:    kit.UnknownCommandBut("ohgw cloud %s", "new", "send", "wake", "tail", "changes", "download", "trajectory", "browse"),
 		RunE:    kit.ShowHelp,
 	}
 	p := &place{App: a}
 	p.flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
 	a.AddServer(cmd, &p.Server, p.flags, "the conversations on a stored server `NAME` of OpenHands")
-	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
-		newTrajectory(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
+	cmd.AddCommand(newList(p), newShow(p), newEvents(p), newFiles(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
 }
 
-// conversationJSON is a conversation in JSON.
+// conversationJSON is a conversation in JSON, of any backend.
 type conversationJSON struct {
 	ID        string            `json:"id"`
 	Title     string            `json:"title"` // empty: none was found yet
@@ -51,10 +50,12 @@ type conversationJSON struct {
 	Directory string            `json:"directory"`
 	Cost      float64           `json:"cost"` // US dollars
 	Tokens    int64             `json:"tokens"`
-	Created   time.Time         `json:"created"`
-	Updated   time.Time         `json:"updated"`
+	Created   time.Time         `json:"created,omitzero"`
+	Updated   time.Time         `json:"updated,omitzero"`
 	Tags      map[string]string `json:"tags"`
 	LeftOut   int               `json:"events_left_out,omitempty"` // those behind a missing one
+
+	*serverJSON // of a conversation on a server
 }
 
 // tellGap says what the log of a conversation lacks, and gives how many events that are.

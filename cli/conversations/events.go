@@ -71,7 +71,7 @@ func runEvents(ctx context.Context, o *eventsOptions) error {
 		return err
 	}
 	if remote {
-		return runRemoteEvents(ctx, o)
+		return runServerEvents(ctx, o)
 	}
 	lib, id, err := o.open(ctx)
 	if err != nil {

@@ -45,10 +45,9 @@ the status of the last run.
 In a pipe, each conversation is one line with tabs between the columns and times
 as in RFC 3339. With --json, conversations is a list of objects with id, title,
 status, model, directory, cost (US dollars), tokens, created, updated and tags;
-with --server: id, version, title, state, execution_status, repository, branch,
-git_provider, model, sandbox_id, web_url, created_at, updated_at, cost, tokens.
-Without --server, left_out has the id of each conversation that cannot be read,
-and the reason.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
+with --server also server, version, state, repository, branch, git_provider,
+sandbox_id and web_url. left_out has the id of each conversation that cannot be
+read, and the reason.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw conversations list", "ohgw conversations list --status running --json", "ohgw conversations list --server work --repo acme/teapot --all"),
 		Args:              kit.AtMostOne("a part of the title"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -86,7 +85,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		return err
 	}
 	if remote {
-		return runRemoteList(ctx, o)
+		return runServerList(ctx, o)
 	}
 	lib, err := o.open(ctx)
 	if err != nil {
@@ -120,7 +119,7 @@ func (o *listOptions) check(remote bool) error {
 	case remote:
 		known = append(known, states()...)
 	case o.Repo != "":
-		return localOnly(map[string]bool{"repo": true})
+		return fault.NewUsage("--repo is for conversations on OpenHands Cloud", "name a server with --server, or remove --repo")
 	}
 	if o.Status == "" || slices.Contains(known, o.Status) {
 		return nil

@@ -2,7 +2,6 @@ package conversations
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
@@ -43,20 +42,16 @@ func (p *place) open(ctx context.Context) (agents.Library, error) {
 		return agents.Library{}, err
 	}
 	if p.Server != "" || s.Backend == cloudBackend {
-		return agents.Library{}, fault.NewUsage("this command is not for conversations on OpenHands Cloud", "use trajectory or download instead, or remove --server")
+		return agents.Library{}, fault.NewUsage("this command is not for conversations on OpenHands Cloud", "use ohgw cloud trajectory ID, or remove --server")
 	}
 	return agents.OpenLibrary(ctx, p.Setup(), s, p.Logger("text"))
 }
 
-// account opens the account on the server. Commands that no backend of this machine
-// has use the default server.
+// account opens the account on the server.
 func (p *place) account(ctx context.Context) (cloud.Account, error) {
 	s, err := p.Settings(p.flags)
 	if err != nil {
 		return cloud.Account{}, err
-	}
-	if origin := s.Origin("backend"); p.Server == "" && origin.Kind == config.FromFlag && s.Backend != cloudBackend {
-		return cloud.Account{}, fault.NewUsage("this command is for conversations on OpenHands Cloud, not for --backend "+s.Backend, "name a server with --server; ohgw server list shows them")
 	}
 	return cloud.Open(ctx, p.Setup(), s, p.Server, p.Logger("text"))
 }
@@ -72,14 +67,4 @@ func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversat
 		acc.Close()
 	}
 	return acc, conv, err
-}
-
-// localOnly refuses flags of servers for a backend of this machine.
-func localOnly(flags map[string]bool) error {
-	for name, given := range flags {
-		if given {
-			return fault.NewUsage(fmt.Sprintf("--%s is for conversations on OpenHands Cloud", name), "name a server with --server, or remove --"+name)
-		}
-	}
-	return nil
 }

@@ -54,7 +54,7 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return err
 	}
 	if remote {
-		return runRemoteRemove(ctx, o)
+		return runServerRemove(ctx, o)
 	}
 	lib, id, err := o.open(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	return nil
 }
 
-// runRemoteRemove removes a conversation on a server.
-func runRemoteRemove(ctx context.Context, o *removeOptions) error {
+// runServerRemove removes a conversation on a server.
+func runServerRemove(ctx context.Context, o *removeOptions) error {
 	acc, conv, err := o.find(ctx)
 	if err != nil {
 		return err

@@ -40,27 +40,20 @@ func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, e
 	return lib, id, nil
 }
 
-// showOptions is what the command takes.
-type showOptions struct {
-	oneOptions
-
-	Changes bool
-}
-
 func newShow(p *place) *cobra.Command {
-	opts := showOptions{oneOptions: oneOptions{place: p}}
-	cmd := &cobra.Command{
+	opts := oneOptions{place: p}
+	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a conversation",
 		Long: kit.Long(`
 Shows what is known of a conversation: title, status, model, directory, cost,
-tokens and times. With --server also its state, repository and page. With
---changes, the files that it has changed follow; its sandbox has to run for
-that. With --json, it is one object as in "ohgw conversations list", where an
-event is missing on the disk with events_left_out: how many are behind it.`,
+tokens and times. With --server also its state, repository and page.
+
+With --json, it is one object as in "ohgw conversations list", where an event is
+missing on the disk with events_left_out: how many are behind it.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json",
-			"ohgw conversations show 7f1c --server work --changes"),
+			"ohgw conversations show 7f1c --server work"),
 		Args:              kit.Exactly("the id"),
 		ValidArgsFunction: completeIDs(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,21 +61,16 @@ event is missing on the disk with events_left_out: how many are behind it.`,
 			return runShow(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Changes, "changes", false, "also show the changed files, of a conversation on a server")
-	return cmd
 }
 
 // runShow runs the command.
-func runShow(ctx context.Context, o *showOptions) error {
+func runShow(ctx context.Context, o *oneOptions) error {
 	remote, err := o.remote()
 	if err != nil {
 		return err
 	}
 	if remote {
-		return runRemoteShow(ctx, o)
-	}
-	if o.Changes {
-		return localOnly(map[string]bool{"changes": true})
+		return runServerShow(ctx, o)
 	}
 	lib, id, err := o.open(ctx)
 	if err != nil {

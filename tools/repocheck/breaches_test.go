@@ -79,6 +79,8 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"program", "tools/repocheck/x.go", "./cli"},
 
 	{"commands", "cli/conversations/x.go", "./cli/server"},
+	{"commands", "cli/cloud/x.go", "./cli/conversations"},
+	{"commands", "cli/conversations/x.go", "./cli/cloud"},
 	{"commands", "cli/server/x_test.go", "./cli/conversations"},
 	{"commands and agent-servers", "cli/doctor/x.go", "./agentapi/agentserver"},
 

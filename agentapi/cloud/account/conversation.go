@@ -58,6 +58,20 @@ type Conversation struct {
 	directory string // that it works in; "" if it is not known
 }
 
+// Used is when something last happened in the conversation, as far as the server says.
+func (c Conversation) Used() time.Time {
+	if c.Updated.IsZero() {
+		return c.Created
+	}
+	return c.Updated
+}
+
+// ShortID is how much of an id people see: it is enough for a command.
+const ShortID = 8
+
+// Short is the beginning of the id.
+func (c Conversation) Short() string { return c.ID[:min(ShortID, len(c.ID))] }
+
 // target is the runtime with its key.
 func (c Conversation) target() transport.Target { return transport.Target{Base: c.base, Key: c.key} }
 

@@ -8,6 +8,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 )
 
+// LogPause is how often a server is asked for new events. It allows 100 requests a
+// minute, to all programs of a person together.
+const LogPause = 3 * time.Second
+
 // Log reads the events that a server has stored, and again for what has come since.
 type Log struct {
 	acc  Account

@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func runDownloadChanges(ctx context.Context, o *downloadOptions) error {
 	}
 	dir := o.Output
 	if dir == "" {
-		dir = "changes-" + conv.ID[:min(shortID, len(conv.ID))]
+		dir = "changes-" + conv.Short()
 	}
 	return o.fetchAll(ctx, acc, conv, dir, paths)
 }
@@ -199,9 +199,9 @@ func (o *downloadOptions) tellFiles(ctx context.Context, list []downloaded) erro
 func fileFault(err error, acc cloud.Account, path string) error {
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		return fault.New("there is no file "+path+" in the workspace", "ohgw conversations changes ID lists the changed files", err)
+		return fault.New("there is no file "+path+" in the workspace", "ohgw cloud changes ID lists the changed files", err)
 	case errors.Is(err, transport.ErrUnreadable):
-		return fault.New("the server cannot return "+path+": it is too large, or not a text", "download the whole workspace: ohgw conversations download workspace ID", err)
+		return fault.New("the server cannot return "+path+": it is too large, or not a text", "download the whole workspace: ohgw cloud download workspace ID", err)
 	}
 	return cloud.Fault(err, acc.Server)
 }

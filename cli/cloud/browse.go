@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -13,41 +13,41 @@ import (
 	"github.com/ohgw/ohgw/tui/browse"
 )
 
-func newBrowse(p *place) *cobra.Command {
+func newBrowse(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "browse",
-		Short: "Manage Cloud conversations on a screen",
+		Short: "Manage conversations on a screen",
 		Long: kit.Long(`
 Shows the conversations of a server on the whole screen, the newest first. The
 keys are on the last line: / filters, o opens the page in the browser, m sends a
 message, w wakes, t downloads the trajectory, a the workspace, d removes after a
 confirmation, r refreshes, n and p turn pages, q quits. Downloads go to the
 current directory. It needs a terminal.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
-		Example: kit.Examples("ohgw conversations browse", "ohgw conversations browse --server work"),
+		Example: kit.Examples("ohgw cloud browse", "ohgw cloud browse --server work"),
 		Args:    kit.None(), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBrowse(cmd.Context(), p) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBrowse(cmd.Context(), o) },
 	}
 }
 
 // runBrowse runs the command.
-func runBrowse(ctx context.Context, p *place) error {
-	if !p.StdinTTY || !p.Stdout.TTY() || p.JSON {
+func runBrowse(ctx context.Context, o *options) error {
+	if !o.StdinTTY || !o.Stdout.TTY() || o.JSON {
 		return fault.NewUsage("there is no terminal to browse on", "use ohgw conversations list --server NAME")
 	}
-	acc, err := p.account(ctx)
+	acc, err := o.account(ctx)
 	if err != nil {
 		return err
 	}
 	defer acc.Close()
 	return browse.Run(ctx, browse.Config{
-		In: p.Stdin, Out: p.Stdout.Writer, Environ: p.Environ(), NoColor: !p.Stdout.Color(), Now: p.Now, Title: acc.Server.Name,
-		Source: &browsed{p, acc}, Explain: func(err error) string { return kit.Sentence(cloud.Fault(err, acc.Server)) },
+		In: o.Stdin, Out: o.Stdout.Writer, Environ: o.Environ(), NoColor: !o.Stdout.Color(), Now: o.Now, Title: acc.Server.Name,
+		Source: &browsed{o, acc}, Explain: func(err error) string { return kit.Sentence(cloud.Fault(err, acc.Server)) },
 	})
 }
 
 // browsed are the conversations of an account, for the screen.
 type browsed struct {
-	*place
+	*options
 
 	acc cloud.Account
 }
@@ -58,7 +58,7 @@ func (b *browsed) List(ctx context.Context, token string) (browse.Page, error) {
 	page := browse.Page{Next: got.Next}
 	for _, c := range got.Conversations {
 		page.Items = append(page.Items, browse.Item{
-			ID: c.ID, Title: c.Title, State: string(c.State), Version: string(c.Version), Repo: c.Repo, URL: c.WebURL, Used: used(c),
+			ID: c.ID, Title: c.Title, State: string(c.State), Version: string(c.Version), Repo: c.Repo, URL: c.WebURL, Used: c.Used(),
 		})
 	}
 	return page, err

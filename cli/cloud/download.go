@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -24,17 +24,17 @@ type downloadOptions struct {
 	Continue bool
 }
 
-func newDownload(p *place) *cobra.Command {
-	opts := downloadOptions{oneOptions: oneOptions{place: p}}
+func newDownload(o *options) *cobra.Command {
+	opts := downloadOptions{oneOptions: oneOptions{options: o}}
 	cmd := &cobra.Command{
 		Use:   "download COMMAND",
-		Short: "Download files from OpenHands Cloud",
+		Short: "Download files of a conversation",
 		Long: `Downloads files of a conversation on a server: some of them, those that it has
 changed, or its whole workspace. The conversation has to be awake.
 
 A file is written completely or not at all. A file that is there is replaced with
 --force only. Nothing is written outside of the directory of the download.`,
-		Example: kit.Examples("ohgw conversations download changes 7f1c", "ohgw conversations download workspace 7f1c --output -"),
+		Example: kit.Examples("ohgw cloud download changes 7f1c", "ohgw cloud download workspace 7f1c --output -"),
 		Args:    kit.UnknownCommand, RunE: kit.ShowHelp,
 	}
 	f := cmd.PersistentFlags()
@@ -57,7 +57,7 @@ texts only.
 
 With --json, files is a list of objects with path, file, bytes and action
 (written, kept or failed).`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
-		Example: kit.Examples("ohgw conversations download files 7f1c README.md src/main.go", "ohgw conversations download files 7f1c README.md --output -"),
+		Example: kit.Examples("ohgw cloud download files 7f1c README.md src/main.go", "ohgw cloud download files 7f1c README.md --output -"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return fault.NewUsage("the id or a path is missing", "see "+cmd.CommandPath()+" --help")
@@ -81,8 +81,8 @@ Downloads the files that the conversation has changed in its repository, byte
 for byte, into the directory changes-ID or that of --output. Deleted files are
 left out.
 
-With --json, files is a list as in "ohgw conversations download files".`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
-		Example: kit.Examples("ohgw conversations download changes 7f1c", "ohgw conversations download changes 7f1c --output out --continue"),
+With --json, files is a list as in "ohgw cloud download files".`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
+		Example: kit.Examples("ohgw cloud download changes 7f1c", "ohgw cloud download changes 7f1c --output out --continue"),
 		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
@@ -102,7 +102,7 @@ or zip for a V0 conversation. It is written to workspace-ID.tar.gz, or to
 that --continue is refused.
 
 With --json the output has file and bytes.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
-		Example: kit.Examples("ohgw conversations download workspace 7f1c", "ohgw conversations download workspace 7f1c --output - | tar tz"),
+		Example: kit.Examples("ohgw cloud download workspace 7f1c", "ohgw cloud download workspace 7f1c --output - | tar tz"),
 		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]

@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -21,11 +21,11 @@ type tailOptions struct {
 	Follow bool
 }
 
-func newTail(p *place) *cobra.Command {
-	opts := tailOptions{oneOptions: oneOptions{place: p}}
+func newTail(o *options) *cobra.Command {
+	opts := tailOptions{oneOptions: oneOptions{options: o}}
 	cmd := &cobra.Command{
 		Use:   "tail ID",
-		Short: "Print what the agent said last on OpenHands Cloud",
+		Short: "Print what the agent said last",
 		Long: kit.Long(`
 Prints what the agent of a conversation on a server said last: messages,
 thoughts and answers. With --follow it prints what comes, and ends with the run
@@ -33,8 +33,8 @@ thoughts and answers. With --follow it prints what comes, and ends with the run
 sleep, or be archived; the server learns of events up to 30 seconds late.
 
 With --json each line is an object with id, time, source, text and final.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
-		Example: kit.Examples("ohgw conversations tail 7f1c --last 3", "ohgw conversations tail 7f1c --follow"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(p.account),
+		Example: kit.Examples("ohgw cloud tail 7f1c --last 3", "ohgw cloud tail 7f1c --follow"),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runTail(cmd.Context(), &opts)

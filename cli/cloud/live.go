@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -24,12 +24,12 @@ func uuidOf(id string) string {
 
 // live is the agent-server of a conversation that runs. It gets the key of the
 // conversation, and no other.
-func (p *place) live(ctx context.Context, acc cloud.Account, id string) (agents.Library, error) {
+func (o *options) live(ctx context.Context, acc cloud.Account, id string) (agents.Library, error) {
 	runtime, err := acc.Runtime(ctx, id)
 	if err != nil {
 		return agents.Library{}, err
 	}
-	return agents.LibraryAt(runtime.Address, runtime.Key.Reveal(), p.Logger("text"))
+	return agents.LibraryAt(runtime.Address, runtime.Key.Reveal(), o.Logger("text"))
 }
 
 // liveFollower reads the log of the agent-server that runs a conversation.

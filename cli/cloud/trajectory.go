@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -36,11 +36,11 @@ const (
 
 func formats() []string { return []string{formatJSON, formatLines, formatText, formatZip} }
 
-func newTrajectory(p *place) *cobra.Command {
-	opts := trajectoryOptions{downloadOptions: downloadOptions{oneOptions: oneOptions{place: p}}}
+func newTrajectory(o *options) *cobra.Command {
+	opts := trajectoryOptions{downloadOptions: downloadOptions{oneOptions: oneOptions{options: o}}}
 	cmd := &cobra.Command{
 		Use:   "trajectory ID",
-		Short: "Download all that happened on OpenHands Cloud",
+		Short: "Download the events of a conversation",
 		Long: kit.Long(`
 Downloads the events of a conversation on a server to trajectory-ID.json, or to
 --output. The conversation may sleep or be archived; the server learns of events
@@ -54,8 +54,8 @@ up to 30 seconds late. The formats:
 Without --format it is that of the name of --output, else json. A trajectory has
 what was said and done: treat it as confidential. With --json the output has
 file and bytes.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
-		Example: kit.Examples("ohgw conversations trajectory 7f1c", "ohgw conversations trajectory 7f1c --format md --output -"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(p.account),
+		Example: kit.Examples("ohgw cloud trajectory 7f1c", "ohgw cloud trajectory 7f1c --format md --output -"),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runTrajectory(cmd.Context(), &opts)
@@ -130,7 +130,7 @@ func runTrajectory(ctx context.Context, o *trajectoryOptions) error {
 }
 
 func trajectoryName(conv account.Conversation, format string) string {
-	return "trajectory-" + conv.ID[:min(shortID, len(conv.ID))] + "." + format
+	return "trajectory-" + conv.Short() + "." + format
 }
 
 // maxSpooled bounds the download of a trajectory that is converted.

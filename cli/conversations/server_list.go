@@ -14,8 +14,8 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// remoteLimit is how many conversations of a server a list has if none is chosen.
-const remoteLimit = 50
+// serverLimit is how many conversations of a server a list has if none is chosen.
+const serverLimit = 50
 
 // states are the states of conversations on a server.
 func states() []string {
@@ -26,8 +26,8 @@ func states() []string {
 	return names
 }
 
-// runRemoteList lists the conversations of a server, page by page: it holds one.
-func runRemoteList(ctx context.Context, o *listOptions) error {
+// runServerList lists the conversations of a server, page by page: it holds one.
+func runServerList(ctx context.Context, o *listOptions) error {
 	acc, err := o.account(ctx)
 	if err != nil {
 		return err
@@ -35,9 +35,9 @@ func runRemoteList(ctx context.Context, o *listOptions) error {
 	defer acc.Close()
 	limit := o.Limit
 	if limit == 0 && !o.All {
-		limit = remoteLimit
+		limit = serverLimit
 	}
-	out := o.remoteOutput()
+	out := o.serverOutput(acc.Server.Name)
 	shown := 0
 	done := o.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
 	defer done()
@@ -59,36 +59,36 @@ func runRemoteList(ctx context.Context, o *listOptions) error {
 		shown++
 	}
 	if shown == 0 {
-		o.Hint("There is no such conversation on %s. Start one with: ohgw conversations new", acc.Server.Host())
+		o.Hint("There is no such conversation on %s. Start one with: ohgw cloud new", acc.Server.Host())
 	}
 	return out.end()
 }
 
-// remoteRows writes a list row by row.
-type remoteRows struct {
+// serverRows writes a list row by row.
+type serverRows struct {
 	row func(account.Conversation) error
 	end func() error
 }
 
-func (o *listOptions) remoteOutput() remoteRows {
+func (o *listOptions) serverOutput(server string) serverRows {
 	switch {
 	case o.JSON:
-		return o.jsonRows()
+		return o.jsonRows(server)
 	case o.Stdout.TTY():
 		return o.terminalRows()
 	}
-	return remoteRows{func(c account.Conversation) error {
+	return serverRows{func(c account.Conversation) error {
 		t := kit.Table{}
-		t.Add(cmp.Or(c.Title, "-"), string(c.State), cmp.Or(string(c.Exec), "-"), string(c.Version), cmp.Or(c.Repo, "-"), cmp.Or(c.Branch, "-"), o.TimeText(used(c)), c.ID)
+		t.Add(cmp.Or(c.Title, "-"), string(c.State), cmp.Or(string(c.Exec), "-"), string(c.Version), cmp.Or(c.Repo, "-"), cmp.Or(c.Branch, "-"), o.TimeText(c.Used()), c.ID)
 		return t.Write(o.Stdout)
 	}, func() error { return nil }}
 }
 
 // jsonRows writes one document, without holding it.
-func (o *listOptions) jsonRows() remoteRows {
+func (o *listOptions) jsonRows(server string) serverRows {
 	before := "{\n  \"conversations\": ["
-	return remoteRows{func(c account.Conversation) error {
-		row, err := plainjson.Indent(c, "    ", "  ")
+	return serverRows{func(c account.Conversation) error {
+		row, err := plainjson.Indent(describeOn(server, c), "    ", "  ")
 		if err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
@@ -96,25 +96,23 @@ func (o *listOptions) jsonRows() remoteRows {
 		before = ","
 		return kit.WriteText(o.Stdout, text)
 	}, func() error {
+		end := "\n  ]"
 		if before != "," {
-			return kit.WriteText(o.Stdout, before+"]\n}\n")
+			end = before + "]"
 		}
-		return kit.WriteText(o.Stdout, "\n  ]\n}\n")
+		return kit.WriteText(o.Stdout, end+",\n  \"left_out\": []\n}\n")
 	}}
 }
 
-// shortID is how much of an id a table shows: it is enough for a command.
-const shortID = 8
-
 // terminalRows writes a table that fits the terminal: what is too narrow loses the
 // repository, and long titles are cut.
-func (o *listOptions) terminalRows() remoteRows {
-	const state, api, repo, age = 9, 3, 24, 12
+func (o *listOptions) terminalRows() serverRows {
+	const state, api, repo, age, id = 9, 3, 24, 12, account.ShortID
 	width := o.Stdout.Width()
-	title := width - state - api - age - shortID - 5*2 - repo
+	title := width - state - api - age - id - 5*2 - repo
 	wide := title >= 20
 	if !wide {
-		title = max(width-state-shortID-2*2, 10)
+		title = max(width-state-id-2*2, 10)
 	}
 	line := func(cells ...string) string {
 		if wide {
@@ -123,22 +121,22 @@ func (o *listOptions) terminalRows() remoteRows {
 		return wrap.Pad(cells[0], title) + "  " + wrap.Pad(cells[1], state) + "  " + cells[5]
 	}
 	begun := false
-	return remoteRows{func(c account.Conversation) error {
+	return serverRows{func(c account.Conversation) error {
 		if !begun {
 			begun = true
 			if err := kit.WriteText(o.Stdout, o.Stdout.Styled(iostream.Bold, line("TITLE", "STATE", "API", "REPOSITORY", "USED", "ID"))+"\n"); err != nil {
 				return err
 			}
 		}
-		cells := []string{wrap.Cut(setup.Clean(cmp.Or(c.Title, "-")), title), string(c.State), string(c.Version), wrap.Cut(setup.Clean(cmp.Or(c.Repo, "-")), repo), o.since(c), c.ID[:min(shortID, len(c.ID))]}
+		cells := []string{wrap.Cut(setup.Clean(cmp.Or(c.Title, "-")), title), string(c.State), string(c.Version), wrap.Cut(setup.Clean(cmp.Or(c.Repo, "-")), repo), o.since(c), c.Short()}
 		return kit.WriteText(o.Stdout, line(cells...)+"\n")
 	}, func() error { return nil }}
 }
 
 // since is how long ago a conversation was used.
 func (o *listOptions) since(c account.Conversation) string {
-	if used(c).IsZero() {
+	if c.Used().IsZero() {
 		return "-"
 	}
-	return age(o.Now().Sub(used(c)))
+	return age(o.Now().Sub(c.Used()))
 }

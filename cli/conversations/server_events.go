@@ -8,19 +8,15 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 )
 
-// remotePause is how often a server is asked for new events. It allows 100 requests a
-// minute, to all programs of a person together.
-const remotePause = 3 * time.Second
-
-// runRemoteEvents prints the stored events of a conversation on a server.
-func runRemoteEvents(ctx context.Context, o *eventsOptions) error {
+// runServerEvents prints the stored events of a conversation on a server.
+func runServerEvents(ctx context.Context, o *eventsOptions) error {
 	acc, conv, err := o.find(ctx)
 	if err != nil {
 		return err
 	}
 	defer acc.Close()
 	log := acc.Log(conv.ID)
-	show := func(e account.Event) error { return o.showRemote(conv, e) }
+	show := func(e account.Event) error { return o.showOn(conv, e) }
 	if o.Last > 0 {
 		events, err := log.Newest(ctx, o.Last, func(account.Event) bool { return true })
 		if err != nil {
@@ -44,12 +40,12 @@ func runRemoteEvents(ctx context.Context, o *eventsOptions) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(remotePause):
+		case <-time.After(cloud.LogPause):
 		}
 	}
 }
 
-func (o *eventsOptions) showRemote(conv account.Conversation, e account.Event) error {
+func (o *eventsOptions) showOn(conv account.Conversation, e account.Event) error {
 	if conv.Version == account.V1 {
 		return o.show(e.Raw)
 	}

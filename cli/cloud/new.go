@@ -1,10 +1,8 @@
-package conversations
+package cloud
 
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,22 +12,9 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 )
 
-// waitOptions say what follows a message.
-type waitOptions struct {
-	Wait   bool
-	Follow bool
-
-	runs bool // a run goes on already
-}
-
-func (w *waitOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.Wait, "wait", false, "wait for the end of the run, and print its answer")
-	cmd.Flags().BoolVarP(&w.Follow, "follow", "f", false, "print what the agent says until the end of the run")
-}
-
 // newOptions is what the command takes.
 type newOptions struct {
-	*place
+	*options
 	waitOptions
 
 	Prompt   []string
@@ -41,11 +26,11 @@ type newOptions struct {
 	Title    string
 }
 
-func newNew(p *place) *cobra.Command {
-	opts := newOptions{place: p}
+func newNew(o *options) *cobra.Command {
+	opts := newOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "new [PROMPT]",
-		Short: "Start a conversation on OpenHands Cloud",
+		Short: "Start a conversation",
 		Long: kit.Long(`
 Starts a conversation on a server, and waits until its sandbox runs, which takes
 up to some minutes. PROMPT is the first message; without it, it is read from
@@ -57,9 +42,9 @@ is printed on stdout. With --wait, the answer of the agent is printed instead,
 and with --follow everything that it says. A start is sent once: if its outcome
 is unknown, the command fails and says so.
 
-With --json the output is the conversation as in "ohgw conversations list", with
---wait also answer and status.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
-		Example: kit.Examples(`ohgw conversations new "Fix the build" --repo acme/teapot --wait`, "ohgw conversations new --repo . --follow <prompt.txt"),
+With --json the output has id, server, state and web_url, and with --wait also
+status and answer.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+		Example: kit.Examples(`ohgw cloud new "Fix the build" --repo acme/teapot --wait`, "ohgw cloud new --repo . --follow <prompt.txt"),
 		Args:    kit.NoKeys, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Prompt = args
@@ -75,27 +60,6 @@ With --json the output is the conversation as in "ohgw conversations list", with
 	f.StringVar(&opts.Title, "title", "", "`title` of the conversation")
 	opts.addFlags(cmd)
 	return cmd
-}
-
-// maxPrompt bounds a message from stdin.
-const maxPrompt = 4 << 20
-
-// message is a message of the command line, or of stdin if that is not a terminal.
-func (p *place) message(args []string) (string, error) {
-	if len(args) > 0 {
-		return strings.Join(args, " "), nil
-	}
-	if p.StdinTTY {
-		return "", nil
-	}
-	text, err := io.ReadAll(io.LimitReader(p.Stdin, maxPrompt+1))
-	if err != nil {
-		return "", fault.New("the message cannot be read from stdin", "pass it as an argument", err)
-	}
-	if len(text) > maxPrompt {
-		return "", fault.NewUsage("the message is larger than 4 MiB", "put it into a file of the workspace")
-	}
-	return strings.TrimSpace(string(text)), nil
 }
 
 // runNew runs the command.
@@ -126,7 +90,7 @@ func runNew(ctx context.Context, o *newOptions) error {
 		return errors.Join(o.watch(ctx, acc, conv, o.waitOptions), o.retitle(ctx, acc, conv))
 	}
 	if o.JSON {
-		return o.PrintJSON(remoteJSON{Conversation: conv, Server: acc.Server.Name})
+		return o.PrintJSON(describe(acc, conv, nil))
 	}
 	return kit.WriteText(o.Stdout, conv.ID+"\n")
 }
@@ -137,13 +101,4 @@ func (o *newOptions) retitle(ctx context.Context, acc cloud.Account, conv accoun
 		return nil
 	}
 	return cloud.Fault(acc.Rename(ctx, conv.ID, o.Title), acc.Server)
-}
-
-// progress tells a step of a start or a wake.
-func (p *place) progress(step account.Progress) {
-	text := strings.ToLower(strings.ReplaceAll(step.State, "_", " "))
-	if step.Detail != "" {
-		text += ": " + step.Detail
-	}
-	p.Note("… %s", text)
 }

@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func (t *target) close() { _ = t.root.Close() } // It was only a directory.
 func localName(name string) (string, error) {
 	local := filepath.FromSlash(strings.TrimLeft(name, "/"))
 	if !filepath.IsLocal(local) || strings.ContainsRune(name, 0) {
-		return "", fault.New(fmt.Sprintf("%q leaves the directory of the download", name), "download it alone: ohgw conversations download files ID PATH --output -", nil)
+		return "", fault.New(fmt.Sprintf("%q leaves the directory of the download", name), "download it alone: ohgw cloud download files ID PATH --output -", nil)
 	}
 	return filepath.Clean(local), nil
 }

@@ -1,4 +1,4 @@
-package conversations
+package cloud
 
 import (
 	"context"
@@ -36,9 +36,9 @@ type follower interface {
 // follow is a follower that begins behind the events that are known already. The
 // agent-server of a conversation that runs is asked itself: the server learns of
 // events up to 30 seconds late.
-func (p *place) follow(ctx context.Context, acc cloud.Account, conv account.Conversation) (follower, error) {
+func (o *options) follow(ctx context.Context, acc cloud.Account, conv account.Conversation) (follower, error) {
 	if conv.Version == account.V1 && conv.State == account.StateRunning {
-		lib, err := p.live(ctx, acc, conv.ID)
+		lib, err := o.live(ctx, acc, conv.ID)
 		if err == nil {
 			f := &liveFollower{lib: lib, id: uuidOf(conv.ID)}
 			if err = f.skip(ctx); err == nil {
@@ -46,7 +46,7 @@ func (p *place) follow(ctx context.Context, acc cloud.Account, conv account.Conv
 			}
 			f.close()
 		}
-		p.Detail("the agent-server of the conversation is not asked: %v", err)
+		o.Detail("the agent-server of the conversation is not asked: %v", err)
 	}
 	log := acc.Log(conv.ID)
 	_, err := log.Newest(ctx, 1, func(account.Event) bool { return true })
@@ -69,23 +69,23 @@ func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.
 }
 
 // watch follows a run from the beginning of its conversation.
-func (p *place) watch(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) error {
-	if lib, err := p.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
-		return p.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
+func (o *options) watch(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) error {
+	if lib, err := o.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
+		return o.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
 	}
-	return p.watchFrom(ctx, acc, conv, w, &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv})
+	return o.watchFrom(ctx, acc, conv, w, &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv})
 }
 
 // patience is how long a run may stay unseen after its message.
 const patience = time.Minute
 
 // watchFrom prints what is said until the run ends.
-func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions, f follower) error {
+func (o *options) watchFrom(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions, f follower) error {
 	if f == nil {
 		f = &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv}
 	}
 	defer f.close()
-	run := &runSeen{until: p.Now().Add(patience), ran: w.runs}
+	run := &runSeen{until: o.Now().Add(patience), ran: w.runs}
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
@@ -93,14 +93,14 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 		}
 		for _, s := range list {
 			run.see(s)
-			if w.Follow && !p.JSON && s.Source != event.SourceUser && s.Text != "" {
-				if err := kit.WriteText(p.Stdout, s.Text+"\n"); err != nil {
+			if w.Follow && !o.JSON && s.Source != event.SourceUser && s.Text != "" {
+				if err := kit.WriteText(o.Stdout, s.Text+"\n"); err != nil {
 					return err
 				}
 			}
 		}
-		if run.ended(status, p.Now()) && !run.expectsReason(status) {
-			return p.tellEnd(acc, conv, w, run, status)
+		if run.ended(status, o.Now()) && !run.expectsReason(status) {
+			return o.tellEnd(acc, conv, w, run, status)
 		}
 		select {
 		case <-ctx.Done():
@@ -164,7 +164,7 @@ func (r *runSeen) cause() error {
 }
 
 // tellEnd prints the end of a run.
-func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
+func (o *options) tellEnd(acc cloud.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
 	if status != "" && status != event.Idle && !r.ran {
 		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+shellword.Of(acc.Server.Name), nil)
 	}
@@ -176,10 +176,10 @@ func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOpti
 	}
 	var err error
 	switch {
-	case p.JSON:
-		err = p.PrintJSON(map[string]any{"id": conv.ID, "web_url": conv.WebURL, "status": status, "answer": r.answer})
+	case o.JSON:
+		err = o.PrintJSON(describe(acc, conv, &endJSON{status, r.answer}))
 	case !w.Follow && r.answer != "":
-		err = kit.WriteText(p.Stdout, r.answer+"\n")
+		err = kit.WriteText(o.Stdout, r.answer+"\n")
 	}
 	if err != nil {
 		return err
@@ -188,9 +188,9 @@ func (p *place) tellEnd(acc cloud.Account, conv account.Conversation, w waitOpti
 	case event.Failed, event.Stuck:
 		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+shellword.Of(acc.Server.Name), r.cause())
 	case event.Waiting:
-		p.Note("The agent waits for your confirmation at %s", conv.WebURL)
+		o.Note("The agent waits for your confirmation at %s", conv.WebURL)
 	case event.Paused:
-		p.Note("The run was paused; a message continues it.")
+		o.Note("The run was paused; a message continues it.")
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ type storedFollower struct {
 	conv account.Conversation
 }
 
-func (f *storedFollower) pause() time.Duration { return remotePause }
+func (f *storedFollower) pause() time.Duration { return cloud.LogPause }
 func (f *storedFollower) close()               {}
 
 // next reads the status first: what is said before a run ends is then in the list, as

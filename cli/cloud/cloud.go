@@ -1,0 +1,93 @@
+// Package cloud has the commands about conversations on a server of OpenHands that
+// need the server: start one there, wake it, send messages, follow a run, download
+// files. What every backend can do with a conversation is in package conversations.
+package cloud
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/cloud/account"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/setup/cloud"
+)
+
+// New makes the command "cloud".
+func New(a *kit.App) *cobra.Command {
+	o := &options{App: a}
+	cmd := &cobra.Command{
+		Use:   "cloud COMMAND",
+		Short: "Start, continue and download Cloud conversations",
+		Long: `Starts conversations of your account on OpenHands Cloud, or on an app-server of
+yours, wakes them, sends messages, follows runs and downloads files. "ohgw login"
+stores the key of a server. Without --server, commands use the default server:
+see "ohgw server". The beginning of an id is enough where it is unique.
+
+What works with every backend is in "ohgw conversations": with --server NAME, its
+commands list, show, events and remove are about that server.`,
+		Example: kit.Examples(`ohgw cloud new "Fix the build" --repo acme/teapot --wait`, "ohgw cloud download changes 7f1c"),
+		Args:    kit.UnknownCommandBut("ohgw conversations %s --server NAME", "list", "show", "events", "remove"),
+		RunE:    kit.ShowHelp,
+	}
+	a.AddServer(cmd, &o.Server, nil, "use the stored server `NAME` instead of the default one")
+	cmd.AddCommand(newNew(o), newSend(o), newWake(o), newTail(o), newChanges(o), newDownload(o), newTrajectory(o), newBrowse(o))
+	return cmd
+}
+
+// options is what all commands take.
+type options struct {
+	*kit.App
+
+	Server string // the name of a stored server; "" is the default one
+}
+
+// account opens the account on the server.
+func (o *options) account(ctx context.Context) (cloud.Account, error) {
+	s, err := o.Settings(nil)
+	if err != nil {
+		return cloud.Account{}, err
+	}
+	return cloud.Open(ctx, o.Setup(), s, o.Server, o.Logger("text"))
+}
+
+// oneOptions is what the commands about one conversation take.
+type oneOptions struct {
+	*options
+	ID string
+}
+
+// find opens the account, and finds the conversation of the id.
+func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversation, error) {
+	acc, err := o.account(ctx)
+	if err != nil {
+		return acc, account.Conversation{}, err
+	}
+	conv, err := o.FindOn(ctx, acc, o.ID)
+	if err != nil {
+		acc.Close()
+	}
+	return acc, conv, err
+}
+
+// conversationJSON is a conversation after a command, in JSON.
+type conversationJSON struct {
+	ID     string        `json:"id"`
+	Server string        `json:"server"`
+	State  account.State `json:"state"`
+	WebURL string        `json:"web_url"`
+
+	*endJSON // with --wait or --follow
+}
+
+// endJSON is the end of a run, in JSON.
+type endJSON struct {
+	Status event.Status `json:"status"`
+	Answer string       `json:"answer"`
+}
+
+// describe is a conversation in JSON, with the end of its run if there is one.
+func describe(acc cloud.Account, conv account.Conversation, end *endJSON) conversationJSON {
+	return conversationJSON{ID: conv.ID, Server: acc.Server.Name, State: conv.State, WebURL: conv.WebURL, endJSON: end}
+}
