@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,8 +185,8 @@ func TestFlagsStay(t *testing.T) {
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
 		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
-		"profiles migrate":   "as-openhands base-url check dry-run force restore strict to",
-		"cloud new": "branch follow git-provider model profile repo title wait", "cloud send": "follow wait wake", "cloud wake": "wait", "cloud tail": "follow last",
+		"profiles migrate": "as-openhands base-url check dry-run force restore strict to",
+		"cloud new":        "branch follow git-provider model profile repo title wait", "cloud send": "follow wait wake", "cloud wake": "wait", "cloud tail": "follow last",
 		"cloud changes": "", "cloud download files": "", "cloud download changes": "", "cloud download workspace": "", "cloud trajectory": "force format output", "cloud browse": "",
 		"conversations list": "all limit repo status", "conversations show": "", "conversations events": "follow kind last source", "conversations files": "",
 		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
@@ -205,5 +207,33 @@ func TestFlagsStay(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A command that the other one of the two nouns about conversations has is named there.
+func TestCommandsOfTheOtherNounAreNamed(t *testing.T) {
+	t.Parallel()
+	all := commands(t)
+	named := 0
+	for name := range all {
+		noun, verb, _ := strings.Cut(name, " ")
+		verb, _, _ = strings.Cut(verb, " ")
+		other, hint := "conversations", "use ohgw cloud "+verb
+		switch {
+		case noun == "conversations" && slices.Contains([]string{"list", "show", "events", "remove"}, verb):
+			other, hint = "cloud", "use ohgw conversations "+verb+" --server NAME"
+		case noun != "cloud":
+			continue
+		}
+		named++
+		root := newRoot(testApp())
+		root.SetArgs([]string{other, verb, "--odd"})
+		f, ok := errors.AsType[*fault.Error](root.Execute())
+		if !ok || f.Code != fault.Usage || f.Hint != hint {
+			t.Errorf("ohgw %s %s: %+v, want the hint %q", other, verb, f, hint)
+		}
+	}
+	if named < 12 {
+		t.Errorf("%d commands were typed", named)
 	}
 }

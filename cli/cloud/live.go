@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
@@ -74,7 +75,8 @@ func saidIn(raw json.RawMessage) said {
 	if json.Unmarshal(raw, &e) != nil {
 		return said{} // It cannot be read by anybody.
 	}
-	s := said{Source: e.Source}
+	s := saidBy(account.ReadEvent(raw))
+	s.Text = "" // What a failed tool has returned is not said.
 	switch b := e.Body.(type) {
 	case *event.Message:
 		s.Ran = e.Source == event.SourceAgent

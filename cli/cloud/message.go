@@ -15,7 +15,8 @@ type waitOptions struct {
 	Wait   bool
 	Follow bool
 
-	runs bool // a run goes on already
+	runs  bool // a run goes on already
+	lines bool // with --json, what is said is printed, and not the end of the run
 }
 
 func (w *waitOptions) addFlags(cmd *cobra.Command) {

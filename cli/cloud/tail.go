@@ -67,7 +67,7 @@ func runTail(ctx context.Context, o *tailOptions) error {
 		return cloud.Fault(err, acc.Server)
 	}
 	for _, e := range events {
-		if err := o.print(e); err != nil {
+		if err := o.say(saidBy(e)); err != nil {
 			return err
 		}
 	}
@@ -77,18 +77,10 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	if f == nil {
 		return nil
 	}
-	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true, runs: true}, f)
+	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true, runs: true, lines: true}, f)
 }
 
 // settled reports whether a run is over that has this status.
 func settled(s event.Status) bool {
 	return s == event.Finished || s == event.Failed || s == event.Stuck || s == event.Idle || s == event.Paused
-}
-
-func (o *tailOptions) print(e account.Event) error {
-	if !o.JSON {
-		return kit.WriteText(o.Stdout, e.Text+"\n")
-	}
-	kit.WriteJSONLine(o.Stdout, map[string]any{"id": e.ID, "time": kit.TimeOrNull(e.Time), "source": e.Source, "text": e.Text, "final": e.Final})
-	return nil
 }

@@ -17,11 +17,28 @@ import (
 
 // said is something that was said in a conversation.
 type said struct {
+	ID           string
+	Time         time.Time
 	Source, Text string
+	Final        bool // Text is the result of a run
 
 	Ran    bool // it is of a run
 	Over   bool // the run has ended with it: V0 says so in an event
 	Failed bool
+}
+
+// saidBy is what an event says.
+func saidBy(e account.Event) said {
+	return said{ID: e.ID, Time: e.Time, Source: e.Source, Text: e.Text, Final: e.Final}
+}
+
+// say prints something that was said, with --json as one line.
+func (o *options) say(s said) error {
+	if !o.JSON {
+		return kit.WriteText(o.Stdout, s.Text+"\n")
+	}
+	kit.WriteJSONLine(o.Stdout, map[string]any{"id": s.ID, "time": kit.TimeOrNull(s.Time), "source": s.Source, "text": s.Text, "final": s.Final})
+	return nil
 }
 
 // follower reads what is said in a conversation.
@@ -93,8 +110,8 @@ func (o *options) watchFrom(ctx context.Context, acc cloud.Account, conv account
 		}
 		for _, s := range list {
 			run.see(s)
-			if w.Follow && !o.JSON && s.Source != event.SourceUser && s.Text != "" {
-				if err := kit.WriteText(o.Stdout, s.Text+"\n"); err != nil {
+			if w.Follow && s.Source != event.SourceUser && s.Text != "" && (w.lines || !o.JSON) {
+				if err := o.say(s); err != nil {
 					return err
 				}
 			}
@@ -176,7 +193,7 @@ func (o *options) tellEnd(acc cloud.Account, conv account.Conversation, w waitOp
 	}
 	var err error
 	switch {
-	case o.JSON:
+	case o.JSON && !w.lines:
 		err = o.PrintJSON(describe(acc, conv, &endJSON{status, r.answer}))
 	case !w.Follow && r.answer != "":
 		err = kit.WriteText(o.Stdout, r.answer+"\n")
@@ -214,7 +231,7 @@ func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error)
 	}
 	var list []said
 	err = f.log.Next(ctx, func(e account.Event) error {
-		s := said{Source: e.Source, Text: e.Text}
+		s := saidBy(e)
 		s.Over, s.Failed = endOfV0(e)
 		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
 		s.Ran = e.Source == event.SourceAgent && (e.Kind == (*event.Message)(nil).Kind() || e.Kind == (*event.Action)(nil).Kind())
