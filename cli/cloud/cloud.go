@@ -28,7 +28,7 @@ see "ohgw server". The beginning of an id is enough where it is unique.
 What works with every backend is in "ohgw conversations": with --server NAME, its
 commands list, show, events and remove are about that server.`,
 		Example: kit.Examples(`ohgw cloud new "Fix the build" --repo acme/teapot --wait`, "ohgw cloud download changes 7f1c"),
-		Args:    kit.UnknownCommandBut("ohgw conversations %s --server NAME", "list", "show", "events", "remove"),
+		Args:    kit.UnknownCommandBut("use ohgw conversations %s --server NAME", "list", "show", "events", "remove"),
 		RunE:    kit.ShowHelp,
 	}
 	a.AddServer(cmd, &o.Server, nil, "use the stored server `NAME` instead of the default one")

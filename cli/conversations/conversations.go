@@ -31,7 +31,7 @@ your account on OpenHands Cloud, or on an app-server of yours: see "ohgw server"
 "ohgw cloud" starts, continues and downloads these. The beginning of an id is
 enough where it is unique.`,
 		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
-		Args:    kit.UnknownCommandBut("ohgw cloud %s", "new", "send", "wake", "tail", "changes", "download", "trajectory", "browse"),
+		Args:    kit.UnknownCommandBut("use ohgw cloud %s", "new", "send", "wake", "tail", "changes", "download", "trajectory", "browse"),
 		RunE:    kit.ShowHelp,
 	}
 	p := &place{App: a}

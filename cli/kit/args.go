@@ -108,12 +108,12 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	return fault.NewUsage(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-// UnknownCommandBut is [UnknownCommand], but for subcommands that are elsewhere: the hint
-// names the command there, in the place of %s.
-func UnknownCommandBut(there string, names ...string) cobra.PositionalArgs {
+// UnknownCommandBut is [UnknownCommand] with another hint for some subcommands: they are
+// elsewhere. Their name takes the place of %s in it.
+func UnknownCommandBut(hint string, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && slices.Contains(names, args[0]) {
-			return fault.NewUsage(fmt.Sprintf("unknown command %q", args[0]), "use "+fmt.Sprintf(there, args[0]))
+			return fault.NewUsage(fmt.Sprintf("unknown command %q", args[0]), fmt.Sprintf(hint, args[0]))
 		}
 		return UnknownCommand(cmd, args)
 	}
