@@ -76,10 +76,7 @@ func Parse(data []byte) (Config, error) {
 			return nil, fmt.Errorf("read hooks: %w", err)
 		}
 	}
-	found, some := make(Config), false
-	for _, name := range Events() {
-		found[name] = []Matcher{}
-	}
+	found, some := Empty(), false
 	for key, value := range file {
 		name := snake(key)
 		if !slices.Contains(Events(), name) {
@@ -98,6 +95,15 @@ func Parse(data []byte) (Config, error) {
 		return nil, nil
 	}
 	return found, nil
+}
+
+// Empty has all events, and a hook for none of them.
+func Empty() Config {
+	c := make(Config)
+	for _, name := range Events() {
+		c[name] = []Matcher{}
+	}
+	return c
 }
 
 // Merge has the hooks of both, those of c first.

@@ -45,8 +45,9 @@ type Definition struct {
 	// Condenser is an object of OpenHands; nil: the usual one. NoCondenser: none at all.
 	Condenser   json.RawMessage
 	NoCondenser bool
-	// Others are the members of the front matter that have no meaning.
-	Others []string
+	// Others are the members of the front matter that have no meaning, Metadata their values.
+	Others   []string
+	Metadata map[string]json.RawMessage
 
 	Path string // of its file
 	User bool   // it is in a directory of the user, not of a project

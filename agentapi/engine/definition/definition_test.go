@@ -2,6 +2,7 @@ package definition_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,7 +64,7 @@ func TestAFileWithEveryFieldIsReadCompletely(t *testing.T) {
 		Servers:    []byte(`{"fetch":{"args":["mcp-server-fetch"],"command":"uvx"}}`),
 		Hooks:      []byte(`{"pre_tool_use":[{"hooks":[{"command":"./check.sh"}],"matcher":"terminal"}]}`),
 		Permission: definition.AlwaysConfirm, MaxIterations: 20, MaxBudget: 0.25, NoCondenser: true,
-		Others: []string{"other"}, Path: "/x/reviewer.md",
+		Others: []string{"other"}, Metadata: map[string]json.RawMessage{"other": json.RawMessage("1")}, Path: "/x/reviewer.md",
 	}
 	if diff := cmp.Diff(want, d, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".lines" }, cmp.Ignore())); diff != "" {
 		t.Fatal(diff)

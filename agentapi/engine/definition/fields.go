@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -91,7 +92,7 @@ func (r *reader) fields(members []member) {
 		m := last[name]
 		read := known[name]
 		if read == nil {
-			r.def.Others = append(r.def.Others, name)
+			r.other(m)
 			continue
 		}
 		if m.value.value != nil {
@@ -99,6 +100,19 @@ func (r *reader) fields(members []member) {
 			read(m.value)
 		}
 	}
+}
+
+// other keeps a field that has no meaning here; programs that list agents show it.
+func (r *reader) other(m member) {
+	r.def.Others = append(r.def.Others, m.name)
+	value, err := encode(m.value)
+	if err != nil { // a number that JSON does not have
+		return
+	}
+	if r.def.Metadata == nil {
+		r.def.Metadata = make(map[string]json.RawMessage)
+	}
+	r.def.Metadata[m.name] = value
 }
 
 func (r *reader) name(n *node) {

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 // Agent is one that the agent can give tasks to.
@@ -16,8 +18,12 @@ type Agent struct {
 	Tools, Skills, Examples          []string
 	MaxIterations                    int     // 0 is no limit
 	MaxBudget                        float64 // the same
-	// Servers are MCP servers by name, Hooks and Condenser OpenHands' objects; nil: none.
+	// Servers are MCP servers by name, without their secrets, Hooks and Condenser
+	// OpenHands' objects; nil: none.
 	Servers, Hooks, Condenser json.RawMessage
+	NoCondenser               bool                       // its conversations are never condensed
+	ProfileDir                string                     // a directory of LLM profiles of its own; "" is OpenHands'
+	Metadata                  map[string]json.RawMessage // members of its file that have no meaning
 	Source                    string // its file; "" for one that is built in
 	User                      bool   // it is the user's, not the project's
 }
@@ -38,9 +44,9 @@ type agentInfo struct {
 	Config        json.RawMessage `json:"mcp_config"`
 	Servers       json.RawMessage `json:"mcp_servers"` // the same, by its older name
 	ProfileDir    *string         `json:"profile_store_dir"`
-	Hooks         json.RawMessage `json:"hooks"`
-	Condenser     json.RawMessage `json:"condenser"`
-	Metadata      struct{}        `json:"metadata"`
+	Hooks         any             `json:"hooks"`
+	Condenser     any             `json:"condenser"`
+	Metadata      any             `json:"metadata"`
 	Level         string          `json:"level"` // project, user or builtin
 	Source        *string         `json:"source"`
 	Builtin       bool            `json:"is_builtin"`
@@ -70,11 +76,14 @@ func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func agentInfoOf(a Agent) agentInfo {
-	servers := withoutSecrets(a.Servers)
 	info := agentInfo{
 		Name: a.Name, Description: a.Description, Model: a.Model, Color: orNull(a.Color), Tools: listed(a.Tools), Skills: listed(a.Skills), Prompt: a.Prompt,
 		Examples: listed(a.Examples), Permission: orNull(a.Permission), MaxIterations: orNull(a.MaxIterations), MaxBudget: orNull(a.MaxBudget),
-		Config: servers, Servers: servers, Hooks: a.Hooks, Condenser: withoutSecrets(a.Condenser), Level: "project", Source: orNull(a.Source),
+		Config: a.Servers, Servers: a.Servers, ProfileDir: orNull(a.ProfileDir), Hooks: hooksOf(a.Hooks), Condenser: condenserOf(a),
+		Metadata: struct{}{}, Level: "project", Source: orNull(a.Source),
+	}
+	if len(a.Metadata) > 0 {
+		info.Metadata = a.Metadata
 	}
 	switch {
 	case a.Source == "":
@@ -101,18 +110,37 @@ func listed(list []string) []string {
 	return list
 }
 
-// withoutSecrets is an object of a definition without its secrets: keys, and the values of
-// variables and headers.
-func withoutSecrets(raw json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(raw, &v) != nil || v == nil {
+// hooksOf are hooks of a definition with all events and with OpenHands' defaults; those
+// that cannot be read stay as they are.
+func hooksOf(raw json.RawMessage) any {
+	if len(raw) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(hide(v, false))
-	if err != nil {
+	found, err := hookfile.Parse(raw)
+	switch {
+	case err != nil:
+		return raw
+	case found == nil:
+		return hookfile.Empty()
+	}
+	return found
+}
+
+// condenserOf is the condenser of an agent's conversations, with OpenHands' defaults and
+// without secrets; nil is the usual one.
+func condenserOf(a Agent) any {
+	if a.NoCondenser {
+		return map[string]any{"kind": "NoOpCondenser"}
+	}
+	var condenser map[string]any
+	if json.Unmarshal(a.Condenser, &condenser) != nil || condenser == nil {
 		return nil
 	}
-	return data
+	hide(condenser, false)
+	if err := shape.Agent(map[string]any{"condenser": condenser}); err != nil {
+		return nil
+	}
+	return condenser
 }
 
 // hide is v without its secrets. With all, each text in it is one.
@@ -135,5 +163,5 @@ func hide(v any, all bool) any {
 }
 
 func secretMembers() []string {
-	return []string{"env", "headers", "auth", "extra_headers", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
+	return []string{"extra_headers", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
 }

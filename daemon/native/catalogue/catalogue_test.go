@@ -33,12 +33,14 @@ func config() catalogue.Config {
 			if dir != "" {
 				list = append(list, catalogue.Agent{
 					Name: "rev", Description: "Reviews.", Model: "inherit", Prompt: "Read.", Tools: []string{"terminal"}, Source: dir + "/rev.md", MaxBudget: 2, Permission: "always_confirm",
-					Servers:   json.RawMessage(`{"s":{"command":"c","args":["a"],"env":{"T":"secret-1"},"headers":{"H":"secret-2"},"auth":{"client":["secret-3"],"token":"secret-4"}}}`),
-					Condenser: json.RawMessage(`{"kind":"LLMSummarizingCondenser","llm":{"model":"m","api_key":"secret-5"}}`),
+					Servers:   json.RawMessage(`{"s":{"command":"c","env":{"T":"**********"},"enabled":true}}`),
+					Condenser: json.RawMessage(`{"kind":"LLMSummarizingCondenser","llm":{"model":"m","api_key":"secret-5","extra_headers":{"A":"secret-6"}}}`),
+					Hooks:     json.RawMessage(`{"stop":[{"hooks":[{"command":"x"}]}]}`), ProfileDir: "/llms",
+					Metadata: map[string]json.RawMessage{"team": json.RawMessage(`["a"]`)},
 				})
 			}
 			if own {
-				list = append(list, catalogue.Agent{Name: "mine", Source: "/home/mine.md", User: true, MaxIterations: 3})
+				list = append(list, catalogue.Agent{Name: "mine", Source: "/home/mine.md", User: true, MaxIterations: 3, NoCondenser: true, Hooks: json.RawMessage(`{}`)})
 			}
 			if builtin {
 				list = append(list, catalogue.Agent{Name: "general-purpose"})
@@ -87,12 +89,15 @@ func TestTheCatalogue(t *testing.T) {
 		{"POST", "/api/sub-agents", `{"project_dir":"/project","load_project":false,"load_user":false}`, 200, `{"agents":[{"name":"general-purpose","description":"","model":"","color":null,` +
 			`"tools":[],"skills":[],"system_prompt":"","when_to_use_examples":[],"permission_mode":null,"max_iteration_per_run":null,"max_budget_per_run":null,"mcp_config":null,` +
 			`"mcp_servers":null,"profile_store_dir":null,"hooks":null,"condenser":null,"metadata":{},"level":"builtin","source":null,"is_builtin":true}]}`},
-		{"POST", "/api/sub-agents", `{}`, 200, `"max_iteration_per_run":3,"max_budget_per_run":null,"mcp_config":null,"mcp_servers":null,"profile_store_dir":null,"hooks":null,"condenser":null,` +
-			`"metadata":{},"level":"user","source":"/home/mine.md","is_builtin":false`},
+		{"POST", "/api/sub-agents", `{}`, 200, `"max_iteration_per_run":3,"max_budget_per_run":null,"mcp_config":null,"mcp_servers":null,"profile_store_dir":null,` +
+			`"hooks":{"post_tool_use":[],"pre_tool_use":[],"session_end":[],"session_start":[],"stop":[],"user_prompt_submit":[]},"condenser":{"kind":"NoOpCondenser"},"metadata":{},"level":"user","source":"/home/mine.md","is_builtin":false`},
 		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"permission_mode":"always_confirm","max_iteration_per_run":null,"max_budget_per_run":2,` +
-			`"mcp_config":{"s":{"args":["a"],"auth":{"client":["**********"],"token":"**********"},"command":"c","env":{"T":"**********"},"headers":{"H":"**********"}}},` +
-			`"mcp_servers":{"s":{"args":["a"],"auth":{"client":["**********"],"token":"**********"},"command":"c","env":{"T":"**********"},"headers":{"H":"**********"}}},` +
-			`"profile_store_dir":null,"hooks":null,"condenser":{"kind":"LLMSummarizingCondenser","llm":{"api_key":"**********","model":"m"}},"metadata":{},"level":"project","source":"/project/rev.md"`},
+			`"mcp_config":{"s":{"command":"c","env":{"T":"**********"},"enabled":true}},"mcp_servers":{"s":{"command":"c","env":{"T":"**********"},"enabled":true}},"profile_store_dir":"/llms",` +
+			`"hooks":{"post_tool_use":[],"pre_tool_use":[],"session_end":[],"session_start":[],"stop":[{"matcher":"*","hooks":[{"type":"command","name":null,"command":"x",` +
+			`"prompt":null,"system_prompt":null,"tools":[],"timeout":60,"max_iterations":3,"async":false}]}],"user_prompt_submit":[]},"condenser":{"hard_context_reset_context_scaling":0.8,`},
+		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"api_key":"**********",`},
+		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"extra_headers":{"A":"**********"},`},
+		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"metadata":{"team":["a"]},"level":"project","source":"/project/rev.md"`},
 		{"POST", "/api/sub-agents", `{"load_user":1.5}`, 422, `"loc":["body","load_user"]`},
 		{
 			"POST", "/api/skills", `{"project_dir":"/project",` + none + `}`, 200,

@@ -48,7 +48,7 @@ func loginServer(st settings.Settings, url string) (name string, known bool) {
 
 // SaveLogin replaces the login to a tool server of the settings.
 func (s *Store) SaveLogin(ctx context.Context, url string, state []byte) error {
-	login, err := s.login(state)
+	login, err := readLogin(s, state)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *Store) SaveLogin(ctx context.Context, url string, state []byte) error {
 	})
 }
 
-func (s *Store) login(state []byte) (shape.Tree, error) {
+func readLogin(s *Store, state []byte) (shape.Tree, error) {
 	tree, faults, err := s.readJSON(shape.Login(), state)
 	if err != nil || len(faults) > 0 {
 		return nil, refuse(openhands.Malformed, "The login cannot be read.")
@@ -76,7 +76,7 @@ func (s *Store) login(state []byte) (shape.Tree, error) {
 // SealedLogin is a login for a client that stores it in the settings: encrypted where
 // OpenHands has a key, as an agent-server gives it.
 func (s *Store) SealedLogin(state []byte) (json.RawMessage, error) {
-	tree, err := s.login(state)
+	tree, err := readLogin(s, state)
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +91,44 @@ func (s *Store) SealedLogin(state []byte) (json.RawMessage, error) {
 // be understood stays as it is.
 func (s *Store) PlainServer(server []byte) json.RawMessage {
 	const name = "server"
-	data, err := json.Marshal(map[string]any{serversMember: map[string]any{name: json.RawMessage(server)}})
+	servers, err := json.Marshal(map[string]json.RawMessage{name: server})
 	if err != nil {
 		return server
 	}
-	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
-	if err != nil || len(faults) > 0 {
+	tree, ok := readServers(s, servers)
+	if !ok {
 		return server
 	}
-	if plain, err := encode(tree.Tree(serversMember).Tree(name), shape.Plain); err == nil {
+	if plain, err := encode(tree.Tree(name), shape.Plain); err == nil {
 		return plain
 	}
 	return server
+}
+
+// MaskedServers are tool servers by name as OpenHands shows them: with its defaults, with
+// masks for their secrets, and without what it does not know. It is nil for what cannot
+// be understood.
+func (s *Store) MaskedServers(servers []byte) json.RawMessage {
+	tree, ok := readServers(s, servers)
+	if !ok {
+		return nil
+	}
+	masked, err := encode(tree, shape.Masked)
+	if err != nil {
+		return nil
+	}
+	return masked
+}
+
+// readServers reads tool servers by name.
+func readServers(s *Store, servers []byte) (shape.Tree, bool) {
+	data, err := json.Marshal(map[string]json.RawMessage{serversMember: servers})
+	if err != nil {
+		return nil, false
+	}
+	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
+	if err != nil || len(faults) > 0 {
+		return nil, false
+	}
+	return tree.Tree(serversMember), true
 }

@@ -44,7 +44,7 @@ func catalogueRoutes(user skill.User, servers *trial) []wire.Route {
 		Tools:  toolset.Names(),
 		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
 		Agents: func(ctx context.Context, dir string, own, builtin bool) []catalogue.Agent {
-			return agentsOf(ctx, dir, user, own, builtin)
+			return agentsOf(ctx, dir, user, own, builtin, servers.kept.MaskedServers)
 		},
 		ReadFile:  readProjectFile,
 		TryServer: func(ctx context.Context, t catalogue.Trial) (catalogue.Tried, error) { return servers.run(ctx, t, nil) },
@@ -67,18 +67,24 @@ func skillsOf(dir string, user skill.User, own bool) []catalogue.Skill {
 	return list
 }
 
-// agentsOf finds the agents that one in a directory can give tasks to.
-func agentsOf(ctx context.Context, dir string, user skill.User, own, builtin bool) []catalogue.Agent {
+// agentsOf finds the agents that one in a directory can give tasks to. masked hides the
+// secrets of MCP servers.
+func agentsOf(ctx context.Context, dir string, user skill.User, own, builtin bool, masked func([]byte) json.RawMessage) []catalogue.Agent {
 	if !own {
 		user = skill.User{}
 	}
 	found, _ := definition.Load(ctx, definition.Dirs(dir, user.Home, user.Base)...) // "ohgw agents check" tells of problems
 	var list []catalogue.Agent
 	add := func(d definition.Definition, source string) {
+		var servers json.RawMessage
+		if len(d.Servers) > 0 {
+			servers = masked(d.Servers)
+		}
 		list = append(list, catalogue.Agent{
 			Name: d.Name, Description: d.Description, Model: d.Model, Prompt: d.Prompt, Color: d.Color, Permission: d.Permission,
 			Tools: d.Tools, Skills: d.Skills, Examples: d.Examples, MaxIterations: d.MaxIterations, MaxBudget: d.MaxBudget,
-			Servers: d.Servers, Hooks: d.Hooks, Condenser: d.Condenser, Source: source, User: d.User,
+			Servers: servers, Hooks: d.Hooks, Condenser: d.Condenser, NoCondenser: d.NoCondenser,
+			ProfileDir: d.ProfileDir, Metadata: d.Metadata, Source: source, User: d.User,
 		})
 	}
 	for _, d := range found {

@@ -1,12 +1,16 @@
 package agents
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/internal/openhands/files"
+	"github.com/ohgw/ohgw/internal/profile"
 )
 
 // TestTheAgentsOfACatalogueComeByPrecedence has agents of one name in a project, in both
@@ -43,7 +47,7 @@ func TestTheAgentsOfACatalogueComeByPrecedence(t *testing.T) {
 		{"", false, true, "general-purpose: code-explorer: bash-runner:"},
 	} {
 		var got []string
-		for _, a := range agentsOf(t.Context(), tt.dir, user, tt.own, tt.builtin) {
+		for _, a := range agentsOf(t.Context(), tt.dir, user, tt.own, tt.builtin, nil) {
 			of, found := strings.CutPrefix(strings.TrimSuffix(a.Description, "."), "Of ")
 			if !found {
 				of = ""
@@ -56,5 +60,48 @@ func TestTheAgentsOfACatalogueComeByPrecedence(t *testing.T) {
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%q %v %v: %q, want %q", tt.dir, tt.own, tt.builtin, got, tt.want)
 		}
+	}
+}
+
+// TestAnAgentOfACatalogueHasAllOfItsDefinition has MCP servers with secrets, and members
+// that only programs which list agents use.
+func TestAnAgentOfACatalogueHasAllOfItsDefinition(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	file := filepath.Join(project, ".agents", "agents", "rev.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const text = `---
+description: Reviews.
+profile_store_dir: /llms
+condenser: none
+team: [a]
+since: 2026-01-01
+mcp_config:
+  local: {command: x, env: {A: secret-1}, odd: 1, timeout: 5}
+  away: {url: 'http://x.test/mcp', type: shttp, auth: {strategy: bearer, value: secret-2}, enabled: 'no'}
+---
+Work.
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: t.TempDir()}), Now: time.Now})
+	found := agentsOf(t.Context(), project, skill.User{}, false, false, kept.MaskedServers)
+	if len(found) != 1 {
+		t.Fatal(found)
+	}
+	metadata, err := json.Marshal(found[0].Metadata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		servers = `{"away":{"auth":{"strategy":"bearer","value":"**********"},"enabled":false,"transport":"http","url":"http://x.test/mcp"},` +
+			`"local":{"command":"x","enabled":true,"env":{"A":"**********"},"timeout":5}}`
+		others = `{"since":"2026-01-01","team":["a"]}`
+	)
+	if a := found[0]; a.ProfileDir != "/llms" || !a.NoCondenser || string(a.Servers) != servers || string(metadata) != others {
+		t.Errorf("%+v\n%s\n%s", a, a.Servers, metadata)
 	}
 }
