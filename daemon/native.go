@@ -82,18 +82,16 @@ func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
 		return
 	}
 	isSocket := strings.HasPrefix(r.URL.Path, "/sockets/")
-	keys := gate.PresentedKeys(r)
-	if key := socket.KeyOf(r); isSocket && key != "" {
-		keys = []string{key} // the query wins, as with an agent-server
+	if asked, ok := d.cfg.Native.(interface {
+		Options(w http.ResponseWriter, r *http.Request)
+	}); ok && r.Method == http.MethodOptions && !isSocket {
+		asked.Options(x, r) // the document of the API, which needs no key, says as much
+		return
 	}
+	keys := d.nativeKeys(r, isSocket)
 	if isSocket && len(keys) == 0 && !d.cfg.NoAuth {
 		d.socket(x, r, false)
 		return
-	}
-	if d.pages.CookieKey != nil && len(keys) == 0 && !isSocket {
-		if key := d.pages.CookieKey(r); key != "" {
-			keys = []string{key}
-		}
 	}
 	client, status, text := d.identifyNative(keys)
 	if status != 0 {
@@ -112,6 +110,23 @@ func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
 	r2 := *r
 	r2.Body = &arriving{body: r.Body, x: x}
 	d.cfg.Native.ServeHTTP(x, &r2)
+}
+
+// nativeKeys are the keys of a request, or the one that stands behind its cookie.
+func (d *Daemon) nativeKeys(r *http.Request, isSocket bool) []string {
+	keys := gate.PresentedKeys(r)
+	if isSocket {
+		if key := socket.KeyOf(r); key != "" {
+			return []string{key} // the query wins, as with an agent-server
+		}
+		return keys
+	}
+	if d.pages.CookieKey != nil && len(keys) == 0 {
+		if key := d.pages.CookieKey(r); key != "" {
+			return []string{key}
+		}
+	}
+	return keys
 }
 
 // socket lets a WebSocket begin. The handler has the connection from then on.

@@ -227,3 +227,45 @@ func TestABrowserComesBackFromALogin(t *testing.T) {
 		t.Errorf("in front of an agent-server: %d %s", res.status, res.body)
 	}
 }
+
+// withOptions answers which methods a path has.
+type withOptions struct{ *native }
+
+func (withOptions) Options(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET")
+	w.WriteHeader(http.StatusMethodNotAllowed)
+}
+
+// TestAnAgentServersMethodsNeedNoKey asks without a key which methods a path has. Nothing
+// else is answered without one, nor is this passed on to an agent-server.
+func TestAnAgentServersMethodsNeedNoKey(t *testing.T) {
+	t.Parallel()
+	embedded := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withOptions{&native{}}, nativeTokens{} })
+	passed := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
+	for _, tt := range []struct {
+		of           *gateway
+		method, path string
+		status       int
+	}{
+		{embedded, "OPTIONS", "/api/settings", 405},
+		{embedded, "OPTIONS", "/api/file/../settings", 400},
+		{embedded, "OPTIONS", "/sockets/events/x", 200}, // asks for a key in the first frame
+		{embedded, "GET", "/api/settings", 401},
+		{embedded, "DELETE", "/api/settings", 401},
+		{passed, "OPTIONS", "/api/settings", 401},
+	} {
+		for _, presented := range []string{"", "wrong"} {
+			header := []string{"Authorization", ""}
+			want := tt.status
+			if presented != "" {
+				header = append(header, "X-Session-API-Key", presented)
+				if strings.HasPrefix(tt.path, "/sockets/") {
+					want = 403
+				}
+			}
+			if res := tt.of.do(tt.method, tt.path, "", header...); res.status != want {
+				t.Errorf("%s %s with the key %q: %d %s", tt.method, tt.path, presented, res.status, res.body)
+			}
+		}
+	}
+}

@@ -67,6 +67,10 @@ func New(cfg Config) *Handler {
 // ServeHTTP answers a request of a client that may use the API.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
 
+// Options answers OPTIONS of a client without a key: which methods a path has. What a
+// browser asks before a request does not get here.
+func (h *Handler) Options(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+
 // Open reports whether a path is one for browsers that have no key.
 func (h *Handler) Open(path string) bool {
 	return slices.ContainsFunc(h.cfg.Open, func(r wire.Route) bool { return r.Path == path })

@@ -49,6 +49,13 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 	if status != http.StatusMethodNotAllowed || body != `{"detail":"Method Not Allowed"}` || header.Get("Allow") != http.MethodPost {
 		t.Errorf("wrong method: %d %s %v", status, body, header)
 	}
+	for path, want := range map[string]int{"/api/skills/sync": http.StatusMethodNotAllowed, "/api/none": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		h.Options(w, httptest.NewRequestWithContext(t.Context(), http.MethodOptions, path, nil))
+		if w.Code != want || (w.Header().Get("Allow") == http.MethodPost) != (want == http.StatusMethodNotAllowed) {
+			t.Errorf("OPTIONS %s: %d %v", path, w.Code, w.Header())
+		}
+	}
 }
 
 func TestAPathWithTheOtherEndIsARedirect(t *testing.T) {
