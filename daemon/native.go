@@ -72,12 +72,7 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 
 // native answers a request that needs a key. Failures have the agent-server's form.
 func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
-	switch {
-	case slices.Contains(strings.Split(r.URL.Path, "/"), ".."):
-		// Who cleans paths, and who does not, is not to decide what is reached.
-		through.WriteError(x, http.StatusBadRequest, "The path must not contain \"..\".")
-		return
-	case d.core.Draining.Load():
+	if d.core.Draining.Load() {
 		through.WriteError(x, http.StatusServiceUnavailable, "ohgw is shutting down; try again in a moment.")
 		return
 	}

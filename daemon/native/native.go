@@ -65,11 +65,28 @@ func New(cfg Config) *Handler {
 }
 
 // ServeHTTP answers a request of a client that may use the API.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.routes.ServeHTTP(w, literal(r))
+}
+
+// literal is a request whose path is taken as it is, as an agent-server does: ".." is a
+// name like others, which the routes refuse, and "%2F" separates.
+func literal(r *http.Request) *http.Request {
+	parts := strings.Split(r.URL.Path, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+		if part == "." || part == ".." {
+			parts[i] = strings.Repeat("%2E", len(part)) // the mux cleans what is not escaped
+		}
+	}
+	at, as := *r.URL, *r
+	at.RawPath, as.URL = strings.Join(parts, "/"), &at
+	return &as
+}
 
 // Options answers OPTIONS of a client without a key: which methods a path has. What a
 // browser asks before a request does not get here.
-func (h *Handler) Options(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+func (h *Handler) Options(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }
 
 // Open reports whether a path is one for browsers that have no key.
 func (h *Handler) Open(path string) bool {
@@ -137,6 +154,6 @@ func (h *Handler) notServed(w http.ResponseWriter, r *http.Request) error {
 
 // serves reports whether there is a route.
 func (h *Handler) serves(method, path string) bool {
-	_, pattern := h.routes.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+	_, pattern := h.routes.Handler(literal(&http.Request{Method: method, URL: &url.URL{Path: path}}))
 	return pattern != anyPath
 }

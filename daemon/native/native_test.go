@@ -77,6 +77,48 @@ func TestAPathWithTheOtherEndIsARedirect(t *testing.T) {
 }
 
 // TestTheDocumentationHasTheTable compares docs/native.md with the program.
+// TestAPathIsTakenAsItIs has names with dots and slashes, plain and escaped: they reach the
+// route of that many parts and no other, and nothing is cleaned.
+func TestAPathIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	named := func(as string) wire.Handler {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			wire.WriteJSON(w, http.StatusOK, as+" "+r.PathValue("name"))
+			return nil
+		}
+	}
+	h := native.New(native.Config{Routes: []wire.Route{
+		{Method: http.MethodGet, Path: "/api/things", Handle: named("all")},
+		{Method: http.MethodGet, Path: "/api/things/{name}", Handle: named("one")},
+		{Method: http.MethodGet, Path: "/api/pages/{name...}", Handle: named("page")},
+	}})
+	const none = `{"detail":"Not Found"}`
+	for path, want := range map[string]string{
+		"/api/things/..":                 `"one .."`,
+		"/api/things/.":                  `"one ."`,
+		"/api/things/%2e%2E":             `"one .."`,
+		"/api/things/a..b":               `"one a..b"`,
+		"/api/things/...":                `"one ..."`,
+		"/api/things/a%25b":              `"one a%b"`,
+		"/api/things/%252e":              `"one %2e"`,
+		"/api/things/..%2fx":             none,
+		"/api/things/x%2Fy":              none,
+		"/api/things/x/../y":             none,
+		"/api/pages/../things":           `"page ../things"`,
+		"/api/pages/a%2f..%2f..%2fx":     `"page a/../../x"`,
+		"/api/other/../things":           none,
+		"/api/../api/things":             none,
+		"/api/things/x/%2e%2e/../%2e%2e": none,
+	} {
+		if _, body, _ := get(t, h, http.MethodGet, path); body != want {
+			t.Errorf("%s: %s, want %s", path, body, want)
+		}
+	}
+	if status, _, header := get(t, h, http.MethodDelete, "/api/things/.."); status != http.StatusMethodNotAllowed || header.Get("Allow") != http.MethodGet {
+		t.Errorf("another method: %d %v", status, header)
+	}
+}
+
 func TestTheDocumentationHasTheTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/native.md")

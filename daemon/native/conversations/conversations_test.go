@@ -358,6 +358,7 @@ func TestTheSwitchesOfAConversation(t *testing.T) {
 		{422, "/security_analyzer", `{"security_analyzer":{"kind":"PatternSecurityAnalyzer","high_patterns":1}}`},
 		{200, "/switch_profile", `{"profile_name":"p"}`},
 		{404, "/switch_profile", `{"profile_name":"unknown"}`},
+		{400, "/switch_profile", `{"profile_name":"../unknown"}`},
 		{200, "/switch_llm", `{"llm":{"model":"m","api_key":"gAAAAAkey"}}`},
 		{200, "/load_plugin", `{"plugin_ref":"known"}`},
 		{404, "/load_plugin", `{"plugin_ref":"other"}`},

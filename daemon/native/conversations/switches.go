@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 func (s *server) policy(w http.ResponseWriter, r *http.Request) error {
@@ -114,9 +115,16 @@ func (s *server) switchProfile(w http.ResponseWriter, r *http.Request) error {
 	})(w, r)
 }
 
+// profileName is what a profile can be called.
+var profileName = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+
 // unknownProfile is err in the agent-server's words where it is about a profile.
 func unknownProfile(err error, name string) error {
 	if errors.Is(err, agentapi.ErrProfileNotFound) {
+		if !profileName().MatchString(name) {
+			return &wire.Error{Status: http.StatusBadRequest, Err: err, Detail: "Invalid profile name: '" + name +
+				"'. Profile names must be 1-64 characters, start with a letter or digit, and contain only letters, digits, '.', '_', or '-'."}
+		}
 		return &wire.Error{Status: http.StatusNotFound, Detail: "Profile '" + name + "' not found", Err: err}
 	}
 	return err

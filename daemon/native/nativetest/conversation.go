@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -255,7 +256,7 @@ func (c *Conversation) AddSecrets(_ context.Context, sources map[string]json.Raw
 
 // Switch notes a profile.
 func (c *Conversation) Switch(_ context.Context, profile string) error {
-	if profile == "unknown" {
+	if strings.HasSuffix(profile, "unknown") {
 		return agentapi.ErrProfileNotFound
 	}
 	c.Profile = profile

@@ -25,6 +25,9 @@ const (
 // Socket passes on a WebSocket. let reports whether a key lets its client in; where
 // admitted, the request had one already, and a frame with a key is passed over.
 func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, let func(key string) bool) {
+	if refused(w, r) {
+		return
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	ends := context.AfterFunc(h.life, cancel) // until both sockets are there

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/socket"
@@ -77,6 +78,9 @@ func (h *Handler) Close() error {
 
 // ServeHTTP passes on a request of a client that may use the API.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if refused(w, r) {
+		return
+	}
 	if r.URL.Path == sessionPath {
 		WriteError(w, http.StatusNotImplemented, "ohgw has no workspace sessions; send "+keyHeader+" with each request.")
 		return
@@ -84,6 +88,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.Clone(r.Context())
 	r.Header.Del("Upgrade") // only sockets are upgraded, elsewhere
 	h.proxy.ServeHTTP(w, r)
+}
+
+// refused answers a path with "..": who cleans paths on the way, and who does not, is not
+// to decide what is reached.
+func refused(w http.ResponseWriter, r *http.Request) bool {
+	if !slices.Contains(strings.Split(r.URL.Path, "/"), "..") {
+		return false
+	}
+	WriteError(w, http.StatusBadRequest, "The path must not contain \"..\".")
+	return true
 }
 
 func (h *Handler) rewrite(p *httputil.ProxyRequest) {

@@ -155,6 +155,7 @@ func TestFailuresHaveTheServersForm(t *testing.T) {
 			http.StatusNotImplemented,
 			`{"detail":"Internal Server Error","exception":"501: ohgw has no workspace sessions; send X-Session-API-Key with each request."}`,
 		},
+		"/api/file/%2e%2e/../v1/models": {http.StatusBadRequest, `{"detail":"The path must not contain \"..\"."}`},
 	} {
 		if status, body := failure(t, at, path); status != want.status || body != want.body {
 			t.Errorf("%s: %d %s", path, status, body)
@@ -266,6 +267,11 @@ func TestASocketThatIsRefused(t *testing.T) {
 	}
 	if _, status := dial(t, at, "/sockets/events/bad?session_api_key="+clientKey); status != http.StatusForbidden {
 		t.Errorf("status %d of a bad path, want the server's 403", status)
+	}
+	for _, path := range []string{"/sockets/events/%2e%2e", "/sockets/%2e%2e/events/x?session_api_key=" + clientKey} {
+		if _, status := dial(t, at, path); status != http.StatusBadRequest {
+			t.Errorf("%s: %d, want 400", path, status)
+		}
 	}
 }
 
