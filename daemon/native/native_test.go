@@ -38,6 +38,7 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/canvas-extensions/installed": `{"canvas_extensions":[]}`,
 		"/api/plugins/marketplace":         `{"plugins":[]}`,
+		"/api/skills/marketplace":          `{"skills":[]}`,
 		"/api/vscode/url":                  `{"detail":"Internal Server Error","exception":"503: VSCode is disabled in configuration. Set enable_vscode=true to enable."}`,
 		"/api/none":                        `{"detail":"Not Found"}`,
 	} {

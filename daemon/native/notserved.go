@@ -15,7 +15,7 @@ const (
 	whySkillFetch   = "OpenHands' public skills are fetched from the network; clone one, and install its directory"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
-	whyRuntime      = "all conversations run on this machine; use the same route below /api"
+	whyRuntime      = "commands have one history for all conversations; use the same route below /api"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 )
 
@@ -30,7 +30,6 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/llm/subscription/openai/device/poll", whySubscription},
 		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
 		{http.MethodPost, "/api/skills/sync", whySkillFetch},
-		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/search", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/{event_id}", whyRuntime},
 		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/", whyRuntime},
@@ -38,17 +37,6 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/conversations/{id}/bash/execute_bash_command", whyRuntime},
 		{http.MethodDelete, "/api/conversations/{id}/bash/bash_events", whyRuntime},
 		{http.MethodPost, "/api/conversations/{id}/bash/bash_commands/{command_id}/stop", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/file/upload", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/file/download", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/file/create_directory", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/file/download-trajectory/{conversation_id}", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/file/archive", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/git/changes", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/git/diff", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/git/commits", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/git/commits/{sha}/changes", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/vscode/url", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/vscode/status", whyRuntime},
 		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
 		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
 		{http.MethodPatch, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
@@ -69,9 +57,11 @@ func Missing() []NotServed {
 // agent-server starts beside itself: those are answered as it does where they are
 // switched off.
 func missing() []wire.Route {
-	list := []wire.Route{
-		{Method: http.MethodGet, Path: "/api/vscode/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
-		{Method: http.MethodGet, Path: "/api/vscode/status", Summary: "Whether the editor runs: it does not", Handle: noEditor},
+	var list []wire.Route
+	for _, base := range []string{"/api/vscode", "/api/conversations/{id}/vscode"} {
+		list = append(list,
+			wire.Route{Method: http.MethodGet, Path: base + "/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
+			wire.Route{Method: http.MethodGet, Path: base + "/status", Summary: "Whether the editor runs: it does not", Handle: noEditor})
 	}
 	for _, n := range nothing() {
 		list = append(list, wire.Route{Method: n.method, Path: n.path, Summary: "A list that is always empty", Handle: n.answer})
@@ -92,6 +82,7 @@ func nothing() []emptyList {
 	return []emptyList{
 		{http.MethodGet, "/api/canvas-extensions/installed", "canvas_extensions"},
 		{http.MethodGet, "/api/plugins/marketplace", "plugins"},
+		{http.MethodGet, "/api/skills/marketplace", "skills"},
 	}
 }
 

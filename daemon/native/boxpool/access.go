@@ -18,26 +18,30 @@ import (
 	"github.com/ohgw/ohgw/internal/subpath"
 )
 
-// Routes are those of files.
+// Routes are those of files and of git.
 func (pool *Pool) Routes(conversations control.Engine, log *slog.Logger) []wire.Route {
 	return append(git.Routes(git.Config{Boxes: pool}), files.Routes(files.Config{
-		Boxes: pool, Home: pool.Home, Only: pool.Only, Logger: log,
-		Workspace: func(ctx context.Context, id string) (string, error) {
-			record, err := conversations.Record(ctx, id)
-			if err != nil {
-				return "", err
-			}
-			var state struct {
-				Workspace struct {
-					Dir string `json:"working_dir"`
-				} `json:"workspace"`
-			}
-			if err := json.Unmarshal(record.State, &state); err != nil {
-				return "", fmt.Errorf("read the state of conversation %s: %w", id, err)
-			}
-			return state.Workspace.Dir, nil
-		},
+		Boxes: pool, Home: pool.Home, Only: pool.Only, Logger: log, Workspace: WorkspaceOf(conversations),
 	})...)
+}
+
+// WorkspaceOf finds the directory of a conversation.
+func WorkspaceOf(conversations control.Engine) func(ctx context.Context, id string) (string, error) {
+	return func(ctx context.Context, id string) (string, error) {
+		record, err := conversations.Record(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		var state struct {
+			Workspace struct {
+				Dir string `json:"working_dir"`
+			} `json:"workspace"`
+		}
+		if err := json.Unmarshal(record.State, &state); err != nil {
+			return "", fmt.Errorf("read the state of conversation %s: %w", id, err)
+		}
+		return state.Workspace.Dir, nil
+	}
 }
 
 // Files is access to the files around a path.

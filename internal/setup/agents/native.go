@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/logins"
 	"github.com/ohgw/ohgw/daemon/native/probes"
+	"github.com/ohgw/ohgw/daemon/native/scoped"
 	"github.com/ohgw/ohgw/daemon/native/session"
 	"github.com/ohgw/ohgw/daemon/native/settings"
 	"github.com/ohgw/ohgw/daemon/native/trajectory"
@@ -72,6 +73,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
 	routes = append(routes, p.api.Routes(p.engine, p.log)...)
+	routes = append(routes, scoped.Routes(scoped.Config{Workspace: boxpool.WorkspaceOf(p.engine), Served: routes})...)
 	routes = append(routes, githost.Routes(githost.Config{Secret: secretOr(p.kept), HTTP: p.env.HTTP})...)
 	routes = append(routes, cookies.Routes()...)
 	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
