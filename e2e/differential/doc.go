@@ -1,7 +1,7 @@
 // Package differential asks a real agent-server and ohgw the same, and compares the
 // answers.
 //
-// testdata/script.txt has 528 requests and 22 sockets, which both are asked. Every
+// testdata/script.txt has 601 requests and 22 sockets, which both are asked. Every
 // difference stands in testdata/differences.tsv with its reason; a row that explains
 // nothing fails the test. `make check-all` runs it, because it takes minutes. By hand:
 //

@@ -356,6 +356,8 @@ func TestTheSwitchesOfAConversation(t *testing.T) {
 		{422, "/security_analyzer", `{"security_analyzer":{"kind":"EnsembleSecurityAnalyzer","analyzers":[]}}`},
 		{422, "/security_analyzer", `{"security_analyzer":{"kind":"EnsembleSecurityAnalyzer","analyzers":[{"kind":"Odd"}]}}`},
 		{422, "/security_analyzer", `{"security_analyzer":{"kind":"PatternSecurityAnalyzer","high_patterns":1}}`},
+		{422, "/security_analyzer", `{"security_analyzer":{"kind":"ToolShieldLLMSecurityAnalyzer"}}`},
+		{422, "/security_analyzer", `{"security_analyzer":{"kind":"EnsembleSecurityAnalyzer","analyzers":[{"kind":"ToolShieldLLMSecurityAnalyzer"}]}}`},
 		{200, "/switch_profile", `{"profile_name":"p"}`},
 		{404, "/switch_profile", `{"profile_name":"unknown"}`},
 		{400, "/switch_profile", `{"profile_name":"../unknown"}`},

@@ -92,6 +92,8 @@ func checkAnalyzer(in *wire.Object) bool {
 			}
 		}
 		in.Bool("propagate_unknown", false)
+	case "ToolShieldLLMSecurityAnalyzer":
+		in.Need("llm")
 	case "PatternSecurityAnalyzer":
 		for _, name := range [...]string{"high_patterns", "medium_patterns", "injection_high_patterns", "injection_medium_patterns"} {
 			in.List(name)
