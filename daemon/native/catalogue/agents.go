@@ -24,8 +24,8 @@ type Agent struct {
 	NoCondenser               bool                       // its conversations are never condensed
 	ProfileDir                string                     // a directory of LLM profiles of its own; "" is OpenHands'
 	Metadata                  map[string]json.RawMessage // members of its file that have no meaning
-	Source                    string // its file; "" for one that is built in
-	User                      bool   // it is the user's, not the project's
+	Source                    string                     // its file; "" for one that is built in
+	User                      bool                       // it is the user's, not the project's
 }
 
 // agentInfo is one of them in OpenHands' form.
