@@ -3,7 +3,11 @@
 // file and no wire; what keeps them is package files.
 package openhands
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
+)
 
 // Exposure says how secrets are shown.
 type Exposure byte
@@ -33,9 +37,9 @@ const (
 type Error struct {
 	Kind   Kind
 	Msg    string
-	Detail any     // takes the place of Msg where it is not nil: a JSON object
-	Faults []Fault // take the place of both where there are some
-	Err    error   // the cause, for logs; may be nil
+	Detail any              // takes the place of Msg where it is not nil: a JSON object
+	Faults []pydantic.Fault // take the place of both where there are some
+	Err    error            // the cause, for logs; may be nil
 }
 
 // Error is the message.
@@ -43,13 +47,6 @@ func (e *Error) Error() string { return e.Msg }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-// Fault is a value that is refused, in pydantic's words.
-type Fault struct {
-	Type string `json:"type"` // such as "int_parsing"
-	Loc  []any  `json:"loc"`  // what leads to it, from the outermost object of the call
-	Msg  string `json:"msg"`
-}
 
 // Settings are those of an agent-server.
 type Settings struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -114,7 +115,7 @@ func (c *ConversationSettings) agent(found shape.Tree, said jsonedit.Value, lost
 		default:
 			continue // it is of something that engines do not read
 		}
-		c.Lost = append(c.Lost, LostSecret{shape.Path(settings.AgentMember, l.loc), l.err})
+		c.Lost = append(c.Lost, LostSecret{pydantic.Path(settings.AgentMember, l.loc), l.err})
 	}
 	agent := shape.Tree{"mcp_config": servers}
 	if !c.ACP {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/conversations"
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/subpath"
@@ -65,7 +65,7 @@ func exceptExit(err error) error {
 }
 
 func refusedWorktree(why string) error {
-	return wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no git worktree can be made here: " + why, Input: true})
+	return pydantic.Refuse(pydantic.Value("no git worktree can be made here: "+why).At([]any{"body", "worktree"}, true))
 }
 
 // git is what git prints, without white space around it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
@@ -32,7 +33,7 @@ func ReadTrial(r *http.Request) (Trial, error) {
 	}
 	// What is no object is named below.
 	_ = json.Unmarshal(raw, &sent)
-	body, err := wire.NewObject(typed(raw, sent.Server), "body")
+	body, err := pydantic.NewObject(typed(raw, sent.Server), "body")
 	if err != nil {
 		return Trial{}, err
 	}
@@ -45,14 +46,14 @@ func ReadTrial(r *http.Request) (Trial, error) {
 		out.Name = trialName
 	}
 	if body.Need("server") {
-		body.NotNull("server", "model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
+		body.NotNull("server", pydantic.NoObject())
 		out.Strategy = checkServer(body.Tagged("server", "type", "stdio", "http", "shttp", "streamable-http", "sse"))
 	}
 	out.Timeout = readTimeout(body)
 	if call := body.Object("tool_call"); call != nil {
 		call.Need("name")
 		call.Within("name", "", 1, -1)
-		call.NotNull("arguments", "dict_type", "Input should be a valid dictionary")
+		call.NotNull("arguments", pydantic.NoDict())
 		call.Map("arguments")
 	}
 	if err := body.Err(); err != nil {
@@ -93,26 +94,20 @@ func typed(raw json.RawMessage, server map[string]json.RawMessage) json.RawMessa
 	return out
 }
 
-func readTimeout(body *wire.Object) time.Duration {
-	seconds := body.Float("timeout", trialTime.Seconds())
-	switch {
-	case !(seconds > 0): // also what is not a number
-		body.Wrong("timeout", "greater_than", "Input should be greater than 0", map[string]any{"gt": json.Number("0.0")})
-	case seconds > maxTrialTime.Seconds():
-		body.Wrong("timeout", "less_than_equal", "Input should be less than or equal to 120", map[string]any{"le": json.Number("120.0")})
-	}
-	return time.Duration(min(seconds, maxTrialTime.Seconds()) * float64(time.Second))
+func readTimeout(body *pydantic.Object) time.Duration {
+	seconds := body.Float("timeout", trialTime.Seconds(), pydantic.Above(0, maxTrialTime.Seconds()))
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // checkServer notes what is wrong with a server, and finds how one signs in to it.
-func checkServer(kind string, s *wire.Object) (strategy string) {
+func checkServer(kind string, s *pydantic.Object) (strategy string) {
 	if s == nil {
 		return ""
 	}
 	if kind == "stdio" {
 		s.Need("command")
 		s.Within("command", "", 1, -1)
-		s.NotNull("args", "list_type", "Input should be a valid list")
+		s.NotNull("args", pydantic.NoList())
 		for _, arg := range s.List("args") {
 			arg.Text()
 		}
@@ -128,7 +123,7 @@ func checkServer(kind string, s *wire.Object) (strategy string) {
 	}
 	for _, name := range []string{"timeout", "sse_read_timeout"} {
 		if s.Has(name) {
-			s.Float(name, 0)
+			s.Float(name, 0, pydantic.Bounds{})
 		}
 	}
 	if s.Has("keep_alive") {
@@ -140,7 +135,7 @@ func checkServer(kind string, s *wire.Object) (strategy string) {
 	return strategy
 }
 
-func checkAuth(strategy string, a *wire.Object) string {
+func checkAuth(strategy string, a *pydantic.Object) string {
 	if a == nil {
 		return ""
 	}
@@ -164,14 +159,14 @@ func checkAuth(strategy string, a *wire.Object) string {
 }
 
 // checkClient is how a server knows the program that asks a person to log in.
-func checkClient(c *wire.Object) {
+func checkClient(c *pydantic.Object) {
 	if c == nil {
 		return
 	}
 	c.Need("type")
-	c.Choice("type", "", "literal_error", "oauth")
+	c.Choice("type", "", pydantic.Literal, "oauth")
 	if c.Has("client_auth_method") {
-		c.Choice("client_auth_method", "", "literal_error", "none", "client_secret_post", "client_secret_basic", "private_key_jwt")
+		c.Choice("client_auth_method", "", pydantic.Literal, "none", "client_secret_post", "client_secret_basic", "private_key_jwt")
 	}
 	for _, name := range []string{"client_name", "client_metadata_url", "client_id", "client_secret"} {
 		c.Text(name, 0, -1)
@@ -181,7 +176,7 @@ func checkClient(c *wire.Object) {
 }
 
 // checkLogin is what a client has kept of a login.
-func checkLogin(l *wire.Object) {
+func checkLogin(l *pydantic.Object) {
 	if l == nil {
 		return
 	}
@@ -193,12 +188,12 @@ func checkLogin(l *wire.Object) {
 		client.Text("client_secret", 0, -1)
 	}
 	if l.Has("token_expires_at") {
-		l.Float("token_expires_at", 0)
+		l.Float("token_expires_at", 0, pydantic.Bounds{})
 	}
 }
 
 // signsInByHeader reports whether the headers of a server say who asks.
-func signsInByHeader(s *wire.Object) bool {
+func signsInByHeader(s *pydantic.Object) bool {
 	var headers map[string]json.RawMessage
 	if json.Unmarshal(s.Raw("headers"), &headers) != nil {
 		return false // which is named already

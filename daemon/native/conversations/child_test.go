@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/nativetest"
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // started is the answer for a part.
@@ -107,7 +107,7 @@ func TestAPartInAWorktree(t *testing.T) {
 	if c, err := a.engine.Get(got.ID); err != nil || got.Isolation != "worktree" || got.Workspace != made.Dir || !strings.Contains(c.Started.Suffix, made.Branch) {
 		t.Errorf("a part %+v, %v", got, err)
 	}
-	failed = wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no", Input: true})
+	failed = pydantic.Refuse(pydantic.Fault{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no", Input: true})
 	code, text := a.ask(http.MethodPost, path, `{"task":"x"}`)
 	if want := `"loc":["body","isolation"]`; code != http.StatusUnprocessableEntity || !strings.Contains(text, want) || !strings.Contains(text, "shared") {
 		t.Errorf("%d %s, want %s", code, text, want)

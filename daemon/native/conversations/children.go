@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -38,10 +39,10 @@ func readChild(r *http.Request) (child, error) {
 	case task != nil:
 		c.task = *task
 	case o.Need("task") && !o.Has("task"): // it is null
-		o.Wrong("task", "string_type", "Input should be a valid string", nil)
+		o.Wrong("task", pydantic.NoText())
 	}
 	c.title = o.Text("title", 0, -1)
-	c.isolation = o.Choice("isolation", inWorktree, "literal_error", inWorktree, inShared)
+	c.isolation = o.Choice("isolation", inWorktree, pydantic.Literal, inWorktree, inShared)
 	return c, o.Err()
 }
 
@@ -114,20 +115,16 @@ func (s *server) isolate(ctx context.Context, parent control.Conversation, ch *c
 // sharedInstead is err; that there can be no worktree is told of the member isolation, by
 // which the client can do without one.
 func sharedInstead(err error) error {
-	e, ok := errors.AsType[*wire.Error](err)
+	e, ok := errors.AsType[*pydantic.Error](err)
 	if !ok {
 		return err
 	}
-	list, ok := e.Detail.([]wire.Invalid)
-	if !ok {
-		return err
-	}
-	list = slices.Clone(list)
+	list := slices.Clone(e.Faults)
 	for i := range list {
 		list[i].Loc, list[i].Input = []any{"body", "isolation"}, inWorktree
 		list[i].Msg += "; choose \"isolation\": \"shared\" to work in the directory of the parent"
 	}
-	return wire.Unprocessable(list...)
+	return pydantic.Refuse(list...)
 }
 
 // workingDir is where a conversation works.

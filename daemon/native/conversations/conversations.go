@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/namelock"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // Config is what the routes need. Engine and Dir are required.
@@ -129,7 +130,7 @@ func (s *server) on(do func(ctx context.Context, c control.Conversation) error) 
 }
 
 // readFor reads a request about one conversation: its ID, and the body.
-func readFor(r *http.Request, optional bool) (id string, o *wire.Object, err error) {
+func readFor(r *http.Request, optional bool) (id string, o *pydantic.Object, err error) {
 	if id, err = wire.ConversationID(r); err != nil {
 		return "", nil, err
 	}

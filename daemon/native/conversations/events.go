@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/message"
 	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // events are the routes of the log of a conversation.
@@ -47,7 +48,7 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request, id string)
 		return err
 	}
 	q := control.EventQuery{EventFilter: filter, Page: r.URL.Query().Get("page_id")}
-	if q.Limit, err = wire.Int(r, "limit", maxPage, 1, maxPage); err != nil {
+	if q.Limit, err = wire.Int(r, "limit", maxPage, pydantic.Above(0, maxPage)); err != nil {
 		return err
 	}
 	order, err := wire.Choice(r, "sort_order", "TIMESTAMP", "TIMESTAMP", "TIMESTAMP_DESC")
@@ -113,7 +114,7 @@ func (s *server) batchEvents(w http.ResponseWriter, r *http.Request, id string) 
 		return err
 	}
 	if len(ids) > maxPage {
-		return wire.Unprocessable(wire.Invalid{Type: "too_long", Loc: []any{"body"}, Msg: "List should have at most 100 items"})
+		return pydantic.Refuse(pydantic.Fault{Type: "too_long", Loc: []any{"body"}, Msg: "List should have at most 100 items"})
 	}
 	list := make([]json.RawMessage, len(ids))
 	for i, one := range ids {

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -50,9 +51,9 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) error {
 	ids := r.URL.Query()["ids"]
 	switch {
 	case len(ids) == 0:
-		return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "ids"}, Msg: "Field required"})
+		return pydantic.Refuse(pydantic.Missing().At([]any{"query", "ids"}, nil))
 	case len(ids) >= maxBatch:
-		return wire.Unprocessable(wire.Invalid{Type: "too_long", Loc: []any{"query", "ids"}, Msg: fmt.Sprintf("List should have at most 99 items after validation, not %d", len(ids))})
+		return pydantic.Refuse(pydantic.Fault{Type: "too_long", Loc: []any{"query", "ids"}, Msg: fmt.Sprintf("List should have at most 99 items after validation, not %d", len(ids))})
 	}
 	skills, err := wire.Bool(r, "include_skills", false)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *server) search(w http.ResponseWriter, r *http.Request) error {
 }
 
 func readSearch(r *http.Request) (q control.ListQuery, skills bool, err error) {
-	q.Limit, err = wire.Int(r, "limit", maxPage, 1, maxPage)
+	q.Limit, err = wire.Int(r, "limit", maxPage, pydantic.Above(0, maxPage))
 	if err != nil {
 		return q, false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 func (s *server) run(w http.ResponseWriter, r *http.Request) error {
@@ -39,7 +40,7 @@ func (s *server) goal(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	o.Need("objective")
-	objective, rounds := o.String("objective", ""), o.Int("max_iterations", goalRounds, 1)
+	objective, rounds := o.String("objective", ""), o.Int("max_iterations", goalRounds, pydantic.AtLeast(1))
 	if err := o.Err(); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // sealedPrefix begins every secret that an agent-server has encrypted.
@@ -28,7 +29,7 @@ func (s *server) secrets(w http.ResponseWriter, r *http.Request) error {
 
 // readSecrets reads the sources of secrets by name. Where short forms are allowed, a
 // string is the value of a secret, and so is an object with no kind.
-func readSecrets(o *wire.Object, short bool) map[string]json.RawMessage {
+func readSecrets(o *pydantic.Object, short bool) map[string]json.RawMessage {
 	in := o.Map("secrets")
 	if in == nil {
 		return nil
@@ -41,7 +42,7 @@ func readSecrets(o *wire.Object, short bool) map[string]json.RawMessage {
 			continue
 		}
 		if !in.Has(name) {
-			in.Wrong(name, "model_attributes_type", "Input should be a valid dictionary or object to extract fields from", nil)
+			in.Wrong(name, pydantic.NoObject())
 			continue
 		}
 		if source := in.Object(name); source != nil {
@@ -51,7 +52,7 @@ func readSecrets(o *wire.Object, short bool) map[string]json.RawMessage {
 	return sources
 }
 
-func readSource(o *wire.Object, short bool) json.RawMessage {
+func readSource(o *pydantic.Object, short bool) json.RawMessage {
 	kind := "StaticSecret"
 	if !short || o.Has("kind") || !o.Has("value") {
 		var ok bool

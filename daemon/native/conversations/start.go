@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/message"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -116,9 +117,8 @@ func (s *server) complete(ctx context.Context, req *request) error {
 func (s *server) place(ctx context.Context, req *request) error {
 	isNew, err := makeWorkspace(req.Workspace)
 	if err != nil {
-		return &wire.Error{Status: http.StatusUnprocessableEntity, Err: err, Detail: []wire.Invalid{{
-			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
-		}}}
+		refused := pydantic.Value("the directory cannot be made").At([]any{"body", "workspace", "working_dir"}, req.Workspace)
+		return &pydantic.Error{Err: err, Faults: []pydantic.Fault{refused}}
 	}
 	switch repository := workdir.Repository(req.Workspace) != ""; {
 	case isNew && !repository:
@@ -131,10 +131,8 @@ func (s *server) place(ctx context.Context, req *request) error {
 		return nil
 	}
 	if s.Worktree == nil {
-		return wire.Unprocessable(wire.Invalid{
-			Type: "value_error", Loc: []any{"body", "worktree"}, Input: true,
-			Msg: "Value error, this server makes no git worktrees; choose to work in the repository itself (\"worktree\": false)",
-		})
+		const why = "this server makes no git worktrees; choose to work in the repository itself (\"worktree\": false)"
+		return pydantic.Refuse(pydantic.Value(why).At([]any{"body", "worktree"}, true))
 	}
 	made, err := s.Worktree(ctx, req.ID, req.Workspace)
 	if err != nil {
@@ -228,7 +226,7 @@ func (s *server) checkParent(ctx context.Context, req *request) error {
 	return nil
 }
 
-func readRequest(o *wire.Object) (request, error) {
+func readRequest(o *pydantic.Object) (request, error) {
 	var req request
 	if err := bothAgents(o); err != nil {
 		return req, err
@@ -236,7 +234,7 @@ func readRequest(o *wire.Object) (request, error) {
 	readAgent(o, &req)
 	o.Need("workspace")
 	if in := o.Object("workspace"); in != nil {
-		in.Choice("kind", "LocalWorkspace", "literal_error", "LocalWorkspace")
+		in.Choice("kind", "LocalWorkspace", pydantic.Literal, "LocalWorkspace")
 		if in.Need("working_dir") {
 			req.Workspace = in.String("working_dir", "")
 		}
@@ -249,7 +247,7 @@ func readRequest(o *wire.Object) (request, error) {
 		}
 	}
 	req.Policy, req.Analyzer = readPolicy(o, "confirmation_policy"), readAnalyzer(o, "security_analyzer")
-	req.MaxIterations, req.NoStuck = o.Int("max_iterations", 0, 1), !o.Bool("stuck_detection", true)
+	req.MaxIterations, req.NoStuck = o.Int("max_iterations", 0, pydantic.AtLeast(1)), !o.Bool("stuck_detection", true)
 	req.Plugins = readPlugins(o)
 	req.Secrets, req.Tags = readSecrets(o, false), readTags(o)
 	req.Title = o.Bool("autotitle", true)
@@ -271,7 +269,7 @@ func readRequest(o *wire.Object) (request, error) {
 }
 
 // readAdditions reads what a launch has besides its agent or its agent profile.
-func readAdditions(o *wire.Object, req *request) {
+func readAdditions(o *pydantic.Object, req *request) {
 	in := o.Object("agent_launch_additions")
 	if in == nil {
 		return
@@ -291,7 +289,7 @@ const maxSuffix = 32768
 
 // kept is the request as it is stored: without the agent, which the state has with the
 // skills of the launch, and without secrets.
-func kept(o *wire.Object) json.RawMessage {
+func kept(o *pydantic.Object) json.RawMessage {
 	members := make(map[string]json.RawMessage)
 	for _, name := range o.Names() {
 		switch name {

@@ -10,11 +10,12 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // readAgent reads who answers: an agent, settings of one, or the id of a profile of one.
-func readAgent(o *wire.Object, req *request) {
+func readAgent(o *pydantic.Object, req *request) {
 	req.agentProfile = o.ID("agent_profile_id")
 	switch {
 	case o.Has("agent"):
@@ -40,7 +41,7 @@ const (
 
 // checkVersion refuses settings of an unknown version, and members that were removed. Older
 // settings may have them. Without a version they are of the newest one.
-func checkVersion(o, settings *wire.Object) {
+func checkVersion(o, settings *pydantic.Object) {
 	version := newestSettings
 	if raw := settings.Raw("schema_version"); raw != nil && json.Unmarshal(raw, &version) != nil {
 		o.Value("", "AgentSettings schema_version must be an integer.")
@@ -65,7 +66,7 @@ func checkVersion(o, settings *wire.Object) {
 }
 
 // bothAgents refuses a request with an agent and the id of a profile of one.
-func bothAgents(o *wire.Object) error {
+func bothAgents(o *pydantic.Object) error {
 	if o.Has("agent_profile_id") && (o.Has("agent") || o.Has("agent_settings")) {
 		o.Value("", "`agent_profile_id` is mutually exclusive with `agent` and `agent_settings`")
 	}
@@ -74,7 +75,7 @@ func bothAgents(o *wire.Object) error {
 
 // noAgent refuses a request in which all is well but that nobody would answer, or that
 // names an LLM profile for no agent profile.
-func noAgent(o *wire.Object, req *request) error {
+func noAgent(o *pydantic.Object, req *request) error {
 	if o.Err() == nil && !o.Has("agent") && !o.Has("agent_settings") && !o.Has("agent_profile_id") {
 		o.Value("", "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided")
 	}
@@ -85,7 +86,7 @@ func noAgent(o *wire.Object, req *request) error {
 }
 
 // readOwnAgent reads an agent; one with an LLM and no kind is OpenHands' own.
-func readOwnAgent(o *wire.Object) json.RawMessage {
+func readOwnAgent(o *pydantic.Object) json.RawMessage {
 	raw := o.JSON()
 	if !o.Has("kind") && o.Has("llm") {
 		members := make(map[string]json.RawMessage)
@@ -112,7 +113,7 @@ func readOwnAgent(o *wire.Object) json.RawMessage {
 }
 
 // clientTools checks the tools that the client carries out itself.
-func clientTools(o *wire.Object) {
+func clientTools(o *pydantic.Object) {
 	for _, item := range o.List("client_tools") {
 		tool := item.Object()
 		if tool == nil {
@@ -134,7 +135,7 @@ func clientTools(o *wire.Object) {
 }
 
 // localOnly refuses a conversation that is to run in a container.
-func localOnly(o *wire.Object) error {
+func localOnly(o *pydantic.Object) error {
 	if o.String("conversation_runtime", "local") == "docker" {
 		return wire.Refuse(http.StatusUnprocessableEntity, "This server only runs local conversations")
 	}
@@ -142,7 +143,7 @@ func localOnly(o *wire.Object) error {
 }
 
 // uniqueTools refuses client tools that have one name, or that of a tool of the agent.
-func uniqueTools(o *wire.Object) error {
+func uniqueTools(o *pydantic.Object) error {
 	taken := []string{"terminal", "file_editor", "task_tracker", "finish", "think"}
 	own := len(taken)
 	for _, item := range o.List("client_tools") {
@@ -165,10 +166,10 @@ var spanName = pattern.Of(`^[A-Za-z0-9._:/-]+$`)
 const maxSpan = 128
 
 // readRest checks what is only kept.
-func readRest(o *wire.Object) {
+func readRest(o *pydantic.Object) {
 	o.Map("tool_module_qualnames")
 	if o.Has("conversation_runtime") {
-		o.Choice("conversation_runtime", "", "literal_error", "local", "docker")
+		o.Choice("conversation_runtime", "", pydantic.Literal, "local", "docker")
 	}
 	o.List("agent_definitions")
 	o.Object("hook_config")
@@ -189,7 +190,7 @@ func readRest(o *wire.Object) {
 }
 
 // readPlugins reads where plugins are.
-func readPlugins(o *wire.Object) (list []control.Plugin) {
+func readPlugins(o *pydantic.Object) (list []control.Plugin) {
 	for _, item := range o.List("plugins") {
 		in := item.Object()
 		if in == nil || !in.Need("source") {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // readSkills reads the skills of a launch, in the form in which OpenHands stores them. It
 // leaves out their MCP servers, which no agent of OpenHands starts.
-func readSkills(o *wire.Object, name string) (list []json.RawMessage) {
+func readSkills(o *pydantic.Object, name string) (list []json.RawMessage) {
 	for _, item := range o.List(name) {
 		in := item.Object()
 		if in == nil {
@@ -25,7 +25,7 @@ func readSkills(o *wire.Object, name string) (list []json.RawMessage) {
 }
 
 // readSkill reads a skill. Whether it has a name and a content is not its business.
-func readSkill(o *wire.Object) map[string]any {
+func readSkill(o *pydantic.Object) map[string]any {
 	s := map[string]any{"name": o.String("name", ""), "content": o.String("content", ""), "mcp_tools": nil}
 	trigger, byPath := readTrigger(o)
 	s["trigger"] = trigger
@@ -51,7 +51,7 @@ func readSkill(o *wire.Object) map[string]any {
 }
 
 // needed are members that are texts and must be there.
-func needed(o *wire.Object, names ...string) map[string]any {
+func needed(o *pydantic.Object, names ...string) map[string]any {
 	out := map[string]any{}
 	for _, name := range names {
 		if o.Need(name) {
@@ -62,7 +62,7 @@ func needed(o *wire.Object, names ...string) map[string]any {
 }
 
 // readTrigger reads what a skill is triggered by; nil without any.
-func readTrigger(o *wire.Object) (trigger any, byPath bool) {
+func readTrigger(o *pydantic.Object) (trigger any, byPath bool) {
 	words := map[string]string{"keyword": "keywords", "task": "triggers", "path": "paths"}
 	kind, in := o.Tagged("trigger", "type", "keyword", "task", "path")
 	if in == nil || !in.Need(words[kind]) {
@@ -72,7 +72,7 @@ func readTrigger(o *wire.Object) (trigger any, byPath bool) {
 }
 
 // readMetadata reads members of any name, whose values become texts.
-func readMetadata(o *wire.Object) any {
+func readMetadata(o *pydantic.Object) any {
 	raw := o.Raw("metadata")
 	if raw == nil {
 		return nil
@@ -107,7 +107,7 @@ func textOf(raw json.RawMessage) string {
 }
 
 // readAllowed reads the names of tools: a list of them, or a text with spaces between them.
-func readAllowed(o *wire.Object) any {
+func readAllowed(o *pydantic.Object) any {
 	raw := o.Raw("allowed_tools")
 	if raw == nil {
 		return nil
@@ -128,7 +128,7 @@ func readAllowed(o *wire.Object) any {
 	return names
 }
 
-func readResources(o *wire.Object) any {
+func readResources(o *pydantic.Object) any {
 	in := o.Object("resources")
 	if in == nil || !in.Need("skill_root") {
 		return nil

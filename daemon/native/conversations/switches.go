@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -18,7 +19,7 @@ func (s *server) policy(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if o.Need("policy") && !o.Has("policy") {
-		o.Wrong("policy", "model_attributes_type", "Input should be a valid dictionary or object to extract fields from", nil)
+		o.Wrong("policy", pydantic.NoObject())
 	}
 	policy := readPolicy(o, "policy")
 	if err := o.Err(); err != nil {
@@ -41,7 +42,7 @@ func (s *server) analyzer(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readPolicy reads a confirmation policy; nil if there is none.
-func readPolicy(o *wire.Object, name string) json.RawMessage {
+func readPolicy(o *pydantic.Object, name string) json.RawMessage {
 	in := o.Object(name)
 	if in == nil {
 		return nil
@@ -52,7 +53,7 @@ func readPolicy(o *wire.Object, name string) json.RawMessage {
 	}
 	policy := map[string]any{"kind": kind}
 	if kind == "ConfirmRisky" {
-		policy["threshold"] = in.Choice("threshold", "HIGH", "enum", "UNKNOWN", "LOW", "MEDIUM", "HIGH")
+		policy["threshold"] = in.Choice("threshold", "HIGH", pydantic.Enum, "UNKNOWN", "LOW", "MEDIUM", "HIGH")
 		policy["confirm_unknown"] = in.Bool("confirm_unknown", true)
 		if policy["threshold"] == "UNKNOWN" {
 			in.Value("threshold", "Threshold cannot be UNKNOWN")
@@ -62,7 +63,7 @@ func readPolicy(o *wire.Object, name string) json.RawMessage {
 }
 
 // readAnalyzer reads a security analyzer; nil if there is none.
-func readAnalyzer(o *wire.Object, name string) json.RawMessage {
+func readAnalyzer(o *pydantic.Object, name string) json.RawMessage {
 	in := o.Object(name)
 	if in == nil {
 		return nil
@@ -75,7 +76,7 @@ func readAnalyzer(o *wire.Object, name string) json.RawMessage {
 
 // checkAnalyzer notes what is wrong with an analyzer and those inside of it. It reports
 // whether the kind is known.
-func checkAnalyzer(in *wire.Object) bool {
+func checkAnalyzer(in *pydantic.Object) bool {
 	kind, ok := in.Kinds("openhands.sdk.security.analyzer.SecurityAnalyzerBase", "PatternSecurityAnalyzer", "PolicyRailSecurityAnalyzer",
 		"EnsembleSecurityAnalyzer", "GraySwanAnalyzer", "LLMSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer")
 	switch kind {
@@ -83,8 +84,7 @@ func checkAnalyzer(in *wire.Object) bool {
 		in.Need("analyzers")
 		list := in.List("analyzers")
 		if list != nil && len(list) == 0 {
-			in.Wrong("analyzers", "too_short", "List should have at least 1 item after validation, not 0",
-				map[string]any{"field_type": "List", "min_length": 1, "actual_length": 0})
+			in.Wrong("analyzers", pydantic.TooShort("List", 1, 0))
 		}
 		for _, item := range list {
 			if part := item.Object(); part != nil {
@@ -159,7 +159,7 @@ func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
 }
 
 // checkLLM checks the member llm of an object.
-func checkLLM(o *wire.Object) {
+func checkLLM(o *pydantic.Object) {
 	llm := o.Object("llm")
 	switch {
 	case llm == nil:

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 )
 
 // readTags reads the tags of a request; nil if it has none.
-func readTags(o *wire.Object) map[string]string {
+func readTags(o *pydantic.Object) map[string]string {
 	in := o.Map("tags")
 	if in == nil {
 		return nil
@@ -27,7 +27,7 @@ func readTags(o *wire.Object) map[string]string {
 		case !plainName(name):
 			o.Value("tags", "Tag key '"+name+"' is invalid: keys must be lowercase alphanumeric only")
 		case json.Unmarshal(in.Raw(name), &value) != nil:
-			in.Wrong(name, "string_type", "Input should be a valid string", nil)
+			in.Wrong(name, pydantic.NoText())
 		case utf8.RuneCountInString(value) > maxTag:
 			o.Value("tags", "Tag value for '"+name+"' exceeds maximum length of "+strconv.Itoa(maxTag)+" characters")
 		default:

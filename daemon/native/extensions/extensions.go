@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -104,7 +105,7 @@ func (s *server) withContents(e openhands.Extension) any {
 }
 
 // readSource reads where something is.
-func readSource(o *wire.Object) (from control.Plugin) {
+func readSource(o *pydantic.Object) (from control.Plugin) {
 	switch {
 	case !o.Need("source"):
 	case !o.Has("source"):
@@ -159,10 +160,7 @@ func (k kind) name(r *http.Request) (string, error) {
 	if len(name) <= 255 && validName().MatchString(name) {
 		return name, nil
 	}
-	return "", wire.Unprocessable(wire.Invalid{
-		Type: "string_pattern_mismatch", Loc: []any{"path", k.noun + "_name"}, Msg: "String should match pattern '" + k.pattern + "'",
-		Input: name, Ctx: map[string]any{"pattern": k.pattern},
-	})
+	return "", pydantic.Refuse(pydantic.Mismatch(k.pattern).At([]any{"path", k.noun + "_name"}, name))
 }
 
 var validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -272,10 +270,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request) error {
 	}
 	from := readSource(o)
 	secrets := readSecrets(o)
-	seconds := o.Int("timeout", usualTimeout, 1)
-	if seconds > maxTimeout {
-		o.Wrong("timeout", "less_than_equal", "Input should be less than or equal to 600", map[string]any{"le": maxTimeout})
-	}
+	seconds := o.Int("timeout", usualTimeout, pydantic.Between(1, maxTimeout))
 	if err := o.Err(); err != nil {
 		return err
 	}

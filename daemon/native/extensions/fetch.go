@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -57,7 +58,7 @@ func explain(err error, s secrets) error {
 type secrets map[string]string
 
 // readSecrets reads the secrets that have a value.
-func readSecrets(o *wire.Object) secrets {
+func readSecrets(o *pydantic.Object) secrets {
 	found := secrets{}
 	in := o.Map("secrets")
 	if in == nil {

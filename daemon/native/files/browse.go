@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/subpath"
 )
@@ -31,7 +32,7 @@ type entry struct {
 // home lists where workspaces may be. Names of directories are shown outside of any
 // sandbox: there is none before a directory was chosen.
 func (s *server) home(w http.ResponseWriter, r *http.Request) error {
-	hidden, err := yes(r, "include_hidden", false)
+	hidden, err := wire.Bool(r, "include_hidden", false)
 	if err != nil {
 		return err
 	}
@@ -91,11 +92,11 @@ func (s *server) subdirs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := wire.Int(r, "limit", maxSubdirs, 1, maxSubdirs)
+	limit, err := wire.Int(r, "limit", maxSubdirs, pydantic.Above(0, maxSubdirs))
 	if err != nil {
 		return err
 	}
-	hidden, err := yes(r, "include_hidden", false)
+	hidden, err := wire.Bool(r, "include_hidden", false)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -66,7 +67,7 @@ type server struct{ Config }
 func pathIn(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	if !q.Has("path") {
-		return "", wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "path"}, Msg: "Field required"})
+		return "", pydantic.Refuse(pydantic.Missing().At([]any{"query", "path"}, nil))
 	}
 	return cleanPath(q.Get("path"))
 }
@@ -111,20 +112,4 @@ func failure(err error, missing string) error {
 		return &wire.Error{Status: http.StatusBadRequest, Detail: "Path is not valid", Err: err}
 	}
 	return err
-}
-
-// yes reads a switch of the query.
-func yes(r *http.Request, name string, missing bool) (bool, error) {
-	text := r.URL.Query().Get(name)
-	switch strings.ToLower(text) {
-	case "":
-		return missing, nil
-	case "1", "true", "t", "yes", "y", "on":
-		return true, nil
-	case "0", "false", "f", "no", "n", "off":
-		return false, nil
-	}
-	return false, wire.Unprocessable(wire.Invalid{
-		Type: "bool_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid boolean, unable to interpret input", Input: text,
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -80,7 +81,7 @@ func begin(files sandbox.Streams, at string) (sandbox.Writing, error) {
 }
 
 func noFile() error {
-	return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"body", "file"}, Msg: "Field required"})
+	return pydantic.Refuse(pydantic.Missing().At([]any{"body", "file"}, nil))
 }
 
 // fileIn is the field with the file.
@@ -94,7 +95,7 @@ func fileIn(form *multipart.Reader) (*multipart.Part, error) {
 			return nil, &wire.Error{Status: http.StatusBadRequest, Detail: "There was an error parsing the body", Err: err}
 		case part.FormName() != "file":
 		case part.FileName() == "":
-			return nil, wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", "file"}, Msg: "Value error, Expected UploadFile, received: <class 'str'>"})
+			return nil, pydantic.Refuse(pydantic.Value("Expected UploadFile, received: <class 'str'>").At([]any{"body", "file"}, nil))
 		default:
 			return part, nil
 		}

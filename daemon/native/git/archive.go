@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -194,7 +195,7 @@ func withoutSecrets(address string) string {
 	members := strings.Split(query, "&")
 	for i, member := range members {
 		name, _, _ := strings.Cut(member, "=")
-		if plain, err := url.QueryUnescape(name); err != nil || wire.IsSecret(plain) {
+		if plain, err := url.QueryUnescape(name); err != nil || pydantic.IsSecret(plain) {
 			members[i] = name + "=%3Credacted%3E"
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // maxCommits is how many commits a page may have.
@@ -29,7 +30,7 @@ func (s *server) commits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := wire.Int(r, "limit", 50, 1, maxCommits)
+	limit, err := wire.Int(r, "limit", 50, pydantic.Above(0, maxCommits))
 	if err != nil {
 		return err
 	}

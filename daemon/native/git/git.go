@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -56,7 +57,7 @@ func pathIn(r *http.Request) (string, error) {
 	path := q.Get("path")
 	switch {
 	case !q.Has("path"):
-		return "", wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "path"}, Msg: "Field required"})
+		return "", pydantic.Refuse(pydantic.Missing().At([]any{"query", "path"}, nil))
 	case strings.ContainsRune(path, 0), len(path) > maxPath:
 		return "", wire.Refuse(http.StatusBadRequest, "The path is not valid")
 	}
@@ -70,9 +71,7 @@ func checkSHA(text string, loc ...any) error {
 	if sha().MatchString(text) {
 		return nil
 	}
-	return wire.Unprocessable(wire.Invalid{
-		Type: "string_pattern_mismatch", Loc: loc, Msg: "String should match pattern '" + sha().String() + "'", Input: text,
-	})
+	return pydantic.Refuse(pydantic.Mismatch(sha().String()).At(loc, text))
 }
 
 // repository is one at a directory.

@@ -8,10 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
-	"strconv"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // Config is what the route needs. All but URL are required.
@@ -103,43 +102,28 @@ const maxLimit = 100
 
 // readSearch reads the query. All that is wrong with it is told.
 func readSearch(r *http.Request) (provider string, limit int, err error) {
-	var wrong []wire.Invalid
+	var wrong []pydantic.Fault
 	q := r.URL.Query()
-	provider = q.Get("provider")
-	switch {
-	case !q.Has("provider"):
-		wrong = append(wrong, wire.Invalid{Type: "missing", Loc: []any{"query", "provider"}, Msg: "Field required"})
-	case !slices.Contains([]string{github, "gitlab", "bitbucket", "azure_devops"}, provider):
-		const known = "'github', 'gitlab', 'bitbucket' or 'azure_devops'"
-		wrong = append(wrong, wire.Invalid{
-			Type: "enum", Loc: []any{"query", "provider"}, Msg: "Input should be " + known, Input: provider, Ctx: map[string]any{"expected": known},
-		})
+	note := func(name string, refused *pydantic.Refusal) {
+		if refused != nil {
+			wrong = append(wrong, refused.At([]any{"query", name}, q.Get(name)))
+		}
+	}
+	if q.Has("provider") {
+		var refused *pydantic.Refusal
+		provider, refused = pydantic.Choice(pydantic.Quoted(q.Get("provider")), pydantic.Enum, github, "gitlab", "bitbucket", "azure_devops")
+		note("provider", refused)
+	} else {
+		wrong = append(wrong, pydantic.Missing().At([]any{"query", "provider"}, nil))
 	}
 	limit = maxLimit
 	if q.Has("limit") {
-		var bad *wire.Invalid
-		if limit, bad = readLimit(q.Get("limit")); bad != nil {
-			wrong = append(wrong, *bad)
-		}
+		var refused *pydantic.Refusal
+		limit, refused = pydantic.IntUpTo(pydantic.Quoted(q.Get("limit")), pydantic.Between(1, maxLimit), maxLimit)
+		note("limit", refused)
 	}
 	if len(wrong) > 0 {
-		return "", 0, wire.Unprocessable(wrong...)
+		return "", 0, pydantic.Refuse(wrong...)
 	}
 	return provider, limit, nil
-}
-
-func readLimit(text string) (int, *wire.Invalid) {
-	bad := wire.Invalid{Loc: []any{"query", "limit"}, Input: text}
-	n, err := strconv.Atoi(text)
-	switch {
-	case err != nil:
-		bad.Type, bad.Msg = "int_parsing", "Input should be a valid integer, unable to parse string as an integer"
-	case n < 1:
-		bad.Type, bad.Msg, bad.Ctx = "greater_than_equal", "Input should be greater than or equal to 1", map[string]any{"ge": 1}
-	case n > maxLimit:
-		bad.Type, bad.Msg, bad.Ctx = "less_than_equal", "Input should be less than or equal to 100", map[string]any{"le": maxLimit}
-	default:
-		return n, nil
-	}
-	return 0, &bad
 }

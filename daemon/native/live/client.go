@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/message"
 	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/socket"
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 const (
@@ -219,8 +219,8 @@ func (c *client) take(ctx context.Context, all <-chan said) {
 // complain tells the client what was wrong with its frame.
 func (c *client) complain(ctx context.Context, err error) {
 	code, detail := "RuntimeError", agentapi.PublicMessage(err, "The message could not be sent")
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		code, detail = "ValidationError", fmt.Sprint("1 validation error for Message: ", e.Text())
+	if e, ok := errors.AsType[*pydantic.Error](err); ok {
+		code, detail = "ValidationError", fmt.Sprint("1 validation error for Message: ", e.Error())
 	}
 	f, err := c.failure(code, detail)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // The first parts of the sockets' paths behind /sockets/.
@@ -161,7 +161,7 @@ func readWatch(r *http.Request) (watch, error) {
 	if kind == Session {
 		w := watch{topic: topic{id: id, session: true}}
 		if r.URL.Query().Get("after_seq") != "" {
-			after, err := wire.Int(r, "after_seq", 0, math.MinInt, math.MaxInt)
+			after, err := wire.Int(r, "after_seq", 0, pydantic.Bounds{})
 			w.after = &after
 			return w, err
 		}

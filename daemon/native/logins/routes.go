@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/catalogue"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // start begins a login, and answers with the page that the person has to open. None is
@@ -68,7 +69,7 @@ func (l *Logins) bring(w http.ResponseWriter, r *http.Request) error {
 	}
 	address := body.Text("callback_url", 1, math.MaxInt)
 	if body.Need("callback_url") && address == nil && body.Err() == nil {
-		body.Wrong("callback_url", "string_type", "Input should be a valid string", nil) // it is null
+		body.Wrong("callback_url", pydantic.NoText()) // it is null
 	}
 	if err := body.Err(); err != nil {
 		return err

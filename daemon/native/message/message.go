@@ -8,26 +8,26 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // Read reads the message of a request, whose content is a list. What is wrong with it
 // is noted in the object.
-func Read(o *wire.Object) control.Message {
-	user(o, o.Choice("role", "user", "literal_error", roles()...))
+func Read(o *pydantic.Object) control.Message {
+	user(o, o.Choice("role", "user", pydantic.Literal, roles()...))
 	return control.Message{Content: content(o)}
 }
 
 // ReadFrame reads the message of a WebSocket, which must have a role, and whose content
 // may be a string.
 func ReadFrame(frame []byte) (control.Message, error) {
-	o, err := wire.NewObject(frame)
+	o, err := pydantic.NewObject(frame)
 	if err != nil {
 		return control.Message{}, err
 	}
 	if o.Need("role") {
-		user(o, o.Choice("role", "", "literal_error", roles()...))
+		user(o, o.Choice("role", "", pydantic.Literal, roles()...))
 	}
 	var m control.Message
 	if text, ok := plain(o.Raw("content")); ok {
@@ -41,7 +41,7 @@ func ReadFrame(frame []byte) (control.Message, error) {
 func roles() []string { return []string{"user", "system", "assistant", "tool"} }
 
 // user refuses a role whose messages nobody can send.
-func user(o *wire.Object, role string) {
+func user(o *pydantic.Object, role string) {
 	if role != "user" && role != "" {
 		o.Value("role", "Only user messages are allowed to be sent to the agent")
 	}
@@ -51,7 +51,7 @@ func plain(raw json.RawMessage) (text string, ok bool) {
 	return text, len(raw) > 0 && json.Unmarshal(raw, &text) == nil
 }
 
-func content(o *wire.Object) []event.Content {
+func content(o *pydantic.Object) []event.Content {
 	list := []event.Content{}
 	for _, item := range o.List("content") {
 		if c, ok := part(item); ok {
@@ -63,7 +63,7 @@ func content(o *wire.Object) []event.Content {
 
 // part reads a text or an image. Where it is neither, what is wrong is said for both,
 // as pydantic does.
-func part(item wire.Item) (event.Content, bool) {
+func part(item pydantic.Item) (event.Content, bool) {
 	asText, asImage := item.As("TextContent"), item.As("ImageContent")
 	c := text(asText)
 	if asText.Err() == nil {
@@ -77,11 +77,11 @@ func part(item wire.Item) (event.Content, bool) {
 	return c, false
 }
 
-func text(o *wire.Object) event.Content {
+func text(o *pydantic.Object) event.Content {
 	if o.Err() != nil {
 		return event.Content{} // no object
 	}
-	o.Choice("type", "text", "literal_error", "text")
+	o.Choice("type", "text", pydantic.Literal, "text")
 	o.Need("text")
 	c := event.Text(o.String("text", ""))
 	c.CachePrompt = o.Bool("cache_prompt", false)
@@ -89,15 +89,15 @@ func text(o *wire.Object) event.Content {
 	return c
 }
 
-func image(o *wire.Object) event.Content {
+func image(o *pydantic.Object) event.Content {
 	if o.Err() != nil {
 		return event.Content{} // no object
 	}
-	o.Choice("type", "image", "literal_error", "image")
+	o.Choice("type", "image", pydantic.Literal, "image")
 	var urls []string
 	if o.Need("image_urls") {
 		if raw := o.Raw("image_urls"); raw == nil || json.Unmarshal(raw, &urls) != nil {
-			o.Wrong("image_urls", "list_type", "Input should be a valid list", nil)
+			o.Wrong("image_urls", pydantic.NoList())
 		}
 	}
 	for i, url := range urls {

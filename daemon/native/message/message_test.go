@@ -7,7 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/message"
-	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 func FuzzFrame(f *testing.F) {
@@ -26,7 +26,7 @@ func FuzzFrame(f *testing.F) {
 			}
 			return
 		}
-		if e, ok := err.(*wire.Error); !ok || e.Text() == "" { //nolint:errorlint // it is not wrapped
+		if e, ok := err.(*pydantic.Error); !ok || e.Error() == "" { //nolint:errorlint // it is not wrapped
 			t.Errorf("%s: %v", frame, err)
 		}
 	})

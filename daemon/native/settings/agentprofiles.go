@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 func (s *server) agentProfileRoutes() []wire.Route {
@@ -88,10 +89,13 @@ func (s *server) renameAgentProfile(w http.ResponseWriter, r *http.Request) erro
 	return mutation(w, http.StatusOK, to, renamed("Agent profile", name, to))
 }
 
+// maxID is how many characters the id of an agent profile may have.
+const maxID = 128
+
 func (s *server) activateAgentProfile(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("profile_id")
-	if len(id) > 128 {
-		return wire.Unprocessable(wire.Invalid{Type: "string_too_long", Loc: []any{"path", "profile_id"}, Msg: "String should have at most 128 characters", Input: id})
+	if _, err := pydantic.Plain(id, []any{"path", "profile_id"}, pydantic.Text{Max: maxID}.Read); err != nil {
+		return err
 	}
 	if err := s.Store.ActivateAgentProfile(r.Context(), id); err != nil {
 		return err

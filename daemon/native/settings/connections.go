@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 func (s *server) connectionRoutes() []wire.Route {
@@ -103,21 +104,20 @@ const (
 )
 
 // restOfConnection reads what is the same in all bodies, and reports all that is wrong.
-func restOfConnection(o *wire.Object, c openhands.ConnectionChange) (openhands.ConnectionChange, error) {
+func restOfConnection(o *pydantic.Object, c openhands.ConnectionChange) (openhands.ConnectionChange, error) {
 	c.BaseURL, c.SetBaseURL = o.Text("base_url", 0, longestURL), slices.Contains(o.Names(), "base_url")
 	o.Only("display_name", "provider", "api_key", "base_url")
 	return c, o.Err()
 }
 
 // key is the key of a connection. No error shows it.
-func key(o *wire.Object, shortest int) *string {
+func key(o *pydantic.Object, shortest int) *string {
 	text := o.Text("api_key", 0, -1)
 	switch {
 	case text == nil:
 		return nil
 	case len(*text) < shortest:
-		o.Wrong("api_key", "too_short", "Value should have at least 1 item after validation, not 0",
-			map[string]any{"field_type": "Value", "min_length": shortest, "actual_length": 0})
+		o.Wrong("api_key", pydantic.TooShort("Value", shortest, 0))
 	case !realSecret(*text):
 		o.Value("api_key", "api_key must be a real key, not blank or redacted")
 	default:
@@ -126,6 +126,6 @@ func key(o *wire.Object, shortest int) *string {
 	return nil
 }
 
-func notText(o *wire.Object, field string) {
-	o.Wrong(field, "string_type", "Input should be a valid string", nil)
+func notText(o *pydantic.Object, field string) {
+	o.Wrong(field, pydantic.NoText())
 }

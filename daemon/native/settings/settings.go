@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -149,7 +150,7 @@ func checkedName(name string, loc ...any) (string, error) {
 }
 
 func mismatch(pattern, input string, loc ...any) error {
-	return wire.Unprocessable(wire.Invalid{Type: "string_pattern_mismatch", Loc: loc, Msg: "String should match pattern '" + pattern + "'", Input: input})
+	return pydantic.Refuse(pydantic.Mismatch(pattern).At(loc, input))
 }
 
 // newName reads the body of a renaming.
@@ -167,7 +168,7 @@ func newName(r *http.Request) (string, error) {
 }
 
 func missing(field string) error {
-	return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"body", field}, Msg: "Field required"})
+	return pydantic.Refuse(pydantic.Missing().At([]any{"body", field}, nil))
 }
 
 // mutation is the answer of most changes of profiles.

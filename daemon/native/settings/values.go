@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -106,7 +107,7 @@ func decodeObject(raw json.RawMessage, into *map[string]any, loc ...any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if dec.Decode(into) != nil {
-		return wire.Unprocessable(wire.Invalid{Type: "dict_type", Loc: loc, Msg: "Input should be a valid dictionary"})
+		return pydantic.Refuse(pydantic.NoDict().At(loc, nil))
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp,
 	if !set {
 		return nil, false, nil
 	}
-	if err := wire.Decode(raw, &name, "body", field); err != nil {
+	if err := pydantic.Decode(raw, &name, "body", field); err != nil {
 		return nil, false, err
 	}
 	if name != nil && !form.MatchString(*name) {

@@ -3,14 +3,16 @@ package shell
 import (
 	"encoding/json"
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
+
+// usualTimeout is how long a command may run if its request does not say, in seconds.
+const usualTimeout = 300
 
 // maxPageEvents is how many events a page may have.
 const maxPageEvents = 100
@@ -82,9 +84,9 @@ func (s *Shell) asked(r *http.Request) (started []byte, done <-chan []byte, err 
 	if err := wire.ReadBody(r, &body, false); err != nil {
 		return nil, nil, err
 	}
-	q, wrong := readRequest(body, "body")
-	if wrong != nil {
-		return nil, nil, wire.Unprocessable(wrong...)
+	q, err := readRequest(body, "body")
+	if err != nil {
+		return nil, nil, err
 	}
 	started, done, err = s.start(q)
 	if errors.Is(err, errMany) || errors.Is(err, errClosed) {
@@ -93,45 +95,15 @@ func (s *Shell) asked(r *http.Request) (started []byte, done <-chan []byte, err 
 	return started, done, err
 }
 
-// readRequest reads a command, and says all that is wrong with it.
-func readRequest(body json.RawMessage, loc ...any) (request, []wire.Invalid) {
-	q := request{Timeout: 300}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || fields == nil {
-		return q, []wire.Invalid{{Type: "model_attributes_type", Loc: loc, Msg: "Input should be a valid dictionary or object to extract fields from", Input: body}}
+// readRequest reads a command. An error is a [*pydantic.Error].
+func readRequest(raw json.RawMessage, loc ...any) (request, error) {
+	o, err := pydantic.NewObject(raw, loc...)
+	if err != nil {
+		return request{}, err
 	}
-	var wrong []wire.Invalid
-	at := func(name string) []any { return append(append([]any(nil), loc...), name) }
-	raw, ok := fields["command"]
-	switch {
-	case !ok:
-		wrong = append(wrong, wire.Invalid{Type: "missing", Loc: at("command"), Msg: "Field required", Input: body})
-	case string(raw) == "null" || json.Unmarshal(raw, &q.Command) != nil:
-		wrong = append(wrong, wire.Invalid{Type: "string_type", Loc: at("command"), Msg: "Input should be a valid string", Input: raw})
-	}
-	if raw, ok := fields["cwd"]; ok && json.Unmarshal(raw, &q.Dir) != nil {
-		wrong = append(wrong, wire.Invalid{Type: "string_type", Loc: at("cwd"), Msg: "Input should be a valid string", Input: raw})
-	}
-	if raw, ok := fields["timeout"]; ok {
-		if q.Timeout, ok = wholeNumber(raw); !ok {
-			wrong = append(wrong, wire.Invalid{Type: "int_type", Loc: at("timeout"), Msg: "Input should be a valid integer", Input: raw})
-		}
-	}
-	return q, wrong
-}
-
-// wholeNumber reads a number, which may also be written as a text or with a fraction
-// of zero.
-func wholeNumber(raw json.RawMessage) (int, bool) {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		s = string(raw)
-	}
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
-		return 0, false
-	}
-	return int(f), true
+	o.Need("command")
+	q := request{Command: o.String("command", ""), Dir: o.Text("cwd", 0, -1), Timeout: o.Int("timeout", usualTimeout, pydantic.Bounds{})}
+	return q, o.Err()
 }
 
 func (s *Shell) search(w http.ResponseWriter, r *http.Request) error {
@@ -160,21 +132,21 @@ func (s *Shell) search(w http.ResponseWriter, r *http.Request) error {
 // queryOf reads the parameters of a search.
 func queryOf(r *http.Request) (q query, err error) {
 	values := r.URL.Query()
-	if q.limit, err = wire.Int(r, "limit", maxPageEvents, 1, maxPageEvents); err != nil {
+	if q.limit, err = wire.Int(r, "limit", maxPageEvents, pydantic.Above(0, maxPageEvents)); err != nil {
 		return q, err
 	}
 	q.page = values.Get("page_id")
 	switch q.kind = values.Get("kind__eq"); q.kind {
 	case "", kindCommand, kindOutput:
 	default:
-		return q, invalid("literal_error", "kind__eq", "Input should be 'BashCommand' or 'BashOutput'", q.kind)
+		return q, invalid(pydantic.Literal, "kind__eq", "Input should be 'BashCommand' or 'BashOutput'", q.kind)
 	}
 	switch order := values.Get("sort_order"); order {
 	case "", "TIMESTAMP":
 	case "TIMESTAMP_DESC":
 		q.newest = true
 	default:
-		return q, invalid("enum", "sort_order", "Input should be 'TIMESTAMP' or 'TIMESTAMP_DESC'", order)
+		return q, invalid(pydantic.Enum, "sort_order", "Input should be 'TIMESTAMP' or 'TIMESTAMP_DESC'", order)
 	}
 	if id := values.Get("command_id__eq"); id != "" {
 		if id, err = wire.ParseID(id, "query", "command_id__eq"); err != nil {
@@ -183,7 +155,7 @@ func queryOf(r *http.Request) (q query, err error) {
 		q.command = strings.ReplaceAll(id, "-", "")
 	}
 	if values.Get("order__gt") != "" {
-		n, err := wire.Int(r, "order__gt", 0, math.MinInt32, math.MaxInt32)
+		n, err := wire.Int(r, "order__gt", 0, pydantic.Bounds{})
 		if err != nil {
 			return q, err
 		}
@@ -213,7 +185,7 @@ func timeIn(r *http.Request, name string) (time.Time, error) {
 }
 
 func invalid(kind, name, msg, input string) error {
-	return wire.Unprocessable(wire.Invalid{Type: kind, Loc: []any{"query", name}, Msg: msg, Input: input})
+	return pydantic.Refuse(pydantic.Fault{Type: kind, Loc: []any{"query", name}, Msg: msg, Input: input})
 }
 
 func (s *Shell) get(w http.ResponseWriter, r *http.Request) error {

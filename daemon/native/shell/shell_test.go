@@ -163,7 +163,7 @@ func TestCommandsThatAreNone(t *testing.T) {
 		`{"cmd":1}`: `[{"type":"missing","loc":["body","command"],"msg":"Field required","input":{"cmd":1}}]`,
 		`{"command":1,"cwd":2,"timeout":"x"}`: `[{"type":"string_type","loc":["body","command"],"msg":"Input should be a valid string","input":1},` +
 			`{"type":"string_type","loc":["body","cwd"],"msg":"Input should be a valid string","input":2},` +
-			`{"type":"int_type","loc":["body","timeout"],"msg":"Input should be a valid integer","input":"x"}]`,
+			`{"type":"int_parsing","loc":["body","timeout"],"msg":"Input should be a valid integer, unable to parse string as an integer","input":"x"}]`,
 		`[1]`: `[{"type":"model_attributes_type","loc":["body"],"msg":"Input should be a valid dictionary or object to extract fields from","input":[1]}]`,
 		``:    `[{"type":"missing","loc":["body"],"msg":"Field required","input":null}]`,
 	} {

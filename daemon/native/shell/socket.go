@@ -3,15 +3,16 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
-
-	"github.com/ohgw/ohgw/internal/plainjson"
 
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 const (
@@ -136,12 +137,8 @@ func (s *Shell) frame(frame []byte) []byte {
 	code, detail := "", ""
 	if !json.Valid(frame) {
 		code, detail = "JSONDecodeError", "the frame is not JSON"
-	} else if q, wrong := readRequest(frame); wrong != nil {
-		var texts []string
-		for _, w := range wrong {
-			texts = append(texts, w.Msg)
-		}
-		code, detail = "ValidationError", strings.Join(texts, "; ")
+	} else if q, err := readRequest(frame); err != nil {
+		code, detail = "ValidationError", messages(err)
 	} else if _, _, err := s.start(q); err != nil {
 		code, detail = "RuntimeError", err.Error()
 	} else {
@@ -152,6 +149,17 @@ func (s *Shell) frame(frame []byte) []byte {
 		return nil
 	}
 	return data
+}
+
+// messages are those of all that is wrong with a frame.
+func messages(err error) string {
+	var texts []string
+	if e, ok := errors.AsType[*pydantic.Error](err); ok {
+		for _, fault := range e.Faults {
+			texts = append(texts, fault.Msg)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // isAuth says that a frame has only the key that was asked for before.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // LocalTime reads a time of the query as those of events are: local, without a zone,
@@ -17,7 +19,7 @@ func LocalTime(r *http.Request, name string) (string, error) {
 	}
 	t, ok := parseTime(text)
 	if !ok {
-		return "", Unprocessable(Invalid{
+		return "", pydantic.Refuse(pydantic.Fault{
 			Type: "datetime_from_date_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid datetime or date", Input: text,
 		})
 	}

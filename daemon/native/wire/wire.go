@@ -1,5 +1,5 @@
-// Package wire is how OpenHands' agent-server speaks: its errors, ids, pages and
-// bodies. Every route of package native is a [Route] of this package.
+// Package wire is how OpenHands' agent-server speaks HTTP: its errors, bodies and the
+// parameters of queries. Package pydantic reads what is in them. Every route of package native is a [Route] of this package.
 package wire
 
 import (
@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
@@ -29,14 +29,14 @@ type Route struct {
 	Handle Handler
 }
 
-// Handler answers a request, or returns why it does not: an [*Error], an
-// [agentapi.Error], or an error that becomes a 500.
+// Handler answers a request, or returns why it does not: an [*Error], a
+// [*pydantic.Error], an [agentapi.Error], or an error that becomes a 500.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Error is a failure as clients see it.
 type Error struct {
 	Status int
-	// Detail is a sentence, or a list of [Invalid]; nil: the phrase of the status.
+	// Detail is a sentence, or a list of [pydantic.Fault]; nil: the phrase of the status.
 	Detail any
 	// Err is the private cause, for logs. May be nil.
 	Err error
@@ -53,23 +53,9 @@ func (e *Error) Error() string {
 // Unwrap returns the private cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalid is one thing that is wrong with a request, in pydantic's form.
-type Invalid struct {
-	Type  string `json:"type"` // such as "missing", "uuid_parsing", "string_type"
-	Loc   []any  `json:"loc"`  // such as ["body", "workspace"]
-	Msg   string `json:"msg"`
-	Input any    `json:"input"`
-	Ctx   any    `json:"ctx,omitempty"`
-}
-
 // Refuse is an error with a status and a sentence.
 func Refuse(status int, format string, args ...any) *Error {
 	return &Error{Status: status, Detail: fmt.Sprintf(format, args...)}
-}
-
-// Unprocessable is the 422 for what is wrong with a request.
-func Unprocessable(list ...Invalid) *Error {
-	return &Error{Status: http.StatusUnprocessableEntity, Detail: list}
 }
 
 // Answer makes a handler of net/http of one that may fail.
@@ -103,6 +89,9 @@ func explain(err error) *Error {
 		}
 		return e
 	}
+	if e, ok := errors.AsType[*pydantic.Error](err); ok {
+		return &Error{Status: http.StatusUnprocessableEntity, Detail: e.Faults, Err: e.Err}
+	}
 	if e, ok := errors.AsType[*openhands.Error](err); ok {
 		return explainKept(e)
 	}
@@ -133,11 +122,25 @@ func explainKept(e *openhands.Error) *Error {
 	}
 	switch {
 	case len(e.Faults) > 0:
-		out.Detail = e.Faults
+		out.Detail = withoutInput(e.Faults)
 	case e.Detail != nil:
 		out.Detail = e.Detail
 	}
 	return out
+}
+
+// withoutInput are faults as OpenHands answers them where it does not show the value.
+func withoutInput(faults []pydantic.Fault) any {
+	type short struct {
+		Type string `json:"type"`
+		Loc  []any  `json:"loc"`
+		Msg  string `json:"msg"`
+	}
+	list := make([]short, len(faults))
+	for i, f := range faults {
+		list[i] = short{f.Type, f.Loc, f.Msg}
+	}
+	return list
 }
 
 type row struct {
@@ -171,20 +174,4 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the client may be gone
-}
-
-// Text is the detail in one line.
-func (e *Error) Text() string {
-	list, ok := e.Detail.([]Invalid)
-	if !ok {
-		return fmt.Sprint(e.Detail)
-	}
-	lines := make([]string, len(list))
-	for i, one := range list {
-		for _, part := range one.Loc {
-			lines[i] += fmt.Sprint(part, " ")
-		}
-		lines[i] += "- " + one.Msg
-	}
-	return strings.Join(lines, "; ")
 }

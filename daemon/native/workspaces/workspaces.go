@@ -3,6 +3,7 @@
 package workspaces
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,11 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/paths"
 )
 
@@ -131,20 +132,17 @@ func (s *server) list(w http.ResponseWriter, _ *http.Request) error {
 // add takes the items of a field whose paths are new.
 func (s *server) add(field string, of func(*stored) *[]item) wire.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var body map[string]json.RawMessage
-		if err := wire.ReadBody(r, &body, false); err != nil {
+		body, err := wire.ReadObject(r, false)
+		if err != nil {
 			return err
 		}
-		items, wrong := read(body, field)
-		if wrong != nil {
-			return wire.Unprocessable(wrong...)
+		items := read(body, field)
+		if err := body.Err(); err != nil {
+			return err
 		}
 		list, err := s.update(r.Context(), func(all *stored) {
 			known := of(all)
 			for _, i := range items {
-				if field != "workspaces" {
-					i.Parent = nil
-				}
 				if !slices.ContainsFunc(*known, func(k item) bool { return k.Path == i.Path }) {
 					*known = append(*known, i)
 				}
@@ -158,62 +156,35 @@ func (s *server) add(field string, of func(*stored) *[]item) wire.Handler {
 	}
 }
 
-// read reads the items and says all that is wrong with them.
-func read(body map[string]json.RawMessage, field string) (items []item, wrong []wire.Invalid) {
-	raw, ok := body[field]
-	if !ok {
-		return nil, []wire.Invalid{{Type: "missing", Loc: []any{"body", field}, Msg: "Field required", Input: body}}
-	}
-	var list []map[string]json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || list == nil {
-		return nil, []wire.Invalid{{Type: "list_type", Loc: []any{"body", field}, Msg: "Input should be a valid list", Input: raw}}
-	}
-	for i, fields := range list {
-		var it item
-		at := []any{"body", field, i}
-		for _, f := range []struct {
-			name string
-			to   *string
-			max  int
-		}{{"id", &it.ID, maxPath}, {"name", &it.Name, maxName}, {"path", &it.Path, maxPath}} {
-			if w := text(fields, f.name, f.to, f.max, at); w != nil {
-				wrong = append(wrong, *w)
-			}
+// read reads the items.
+func read(body *pydantic.Object, field string) (items []item) {
+	body.Need(field)
+	body.NotNull(field, pydantic.NoList())
+	for _, one := range body.List(field) {
+		in := one.Object()
+		if in == nil {
+			continue
 		}
-		parent := fields["parentPath"]
-		if parent == nil {
-			parent = fields["parent_path"]
-		}
-		if parent != nil && (json.Unmarshal(parent, &it.Parent) != nil || it.Parent != nil && utf8.RuneCountInString(*it.Parent) > maxPath) {
-			wrong = append(wrong, wire.Invalid{Type: "string_type", Loc: append(at, "parentPath"), Msg: "Input should be a valid string", Input: parent})
+		it := item{ID: needed(in, "id", maxPath), Name: needed(in, "name", maxName), Path: needed(in, "path", maxPath)}
+		if field == "workspaces" {
+			it.Parent = cmp.Or(in.Text("parentPath", 0, maxPath), in.Text("parent_path", 0, maxPath))
 		}
 		items = append(items, it)
 	}
-	return items, wrong
+	return items
 }
 
-// text reads a text that must be there.
-func text(fields map[string]json.RawMessage, name string, to *string, longest int, at []any) *wire.Invalid {
-	raw, ok := fields[name]
-	loc := append(slices.Clip(at), name)
-	switch {
-	case !ok:
-		return &wire.Invalid{Type: "missing", Loc: loc, Msg: "Field required", Input: fields}
-	case string(raw) == "null" || json.Unmarshal(raw, to) != nil:
-		return &wire.Invalid{Type: "string_type", Loc: loc, Msg: "Input should be a valid string", Input: raw}
-	case *to == "":
-		return &wire.Invalid{Type: "string_too_short", Loc: loc, Msg: "String should have at least 1 character", Input: raw}
-	case utf8.RuneCountInString(*to) > longest:
-		return &wire.Invalid{Type: "string_too_long", Loc: loc, Msg: fmt.Sprintf("String should have at most %d characters", longest), Input: raw}
-	}
-	return nil
+// needed is a text that must be there.
+func needed(o *pydantic.Object, name string, longest int) string {
+	o.Need(name)
+	return o.Within(name, "", 1, longest)
 }
 
 // remove takes the item with a path out.
 func (s *server) remove(missing string, of func(*stored) *[]item) wire.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !r.URL.Query().Has("path") {
-			return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "path"}, Msg: "Field required"})
+			return pydantic.Refuse(pydantic.Missing().At([]any{"query", "path"}, nil))
 		}
 		path := r.URL.Query().Get("path")
 		removed := false

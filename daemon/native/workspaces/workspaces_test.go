@@ -33,7 +33,7 @@ func TestTheListOfWorkspaces(t *testing.T) {
 		{"DELETE", "", "", `Unprocessable Entity {"detail":[{"type":"missing","loc":["query","path"],"msg":"Field required","input":null}]}`},
 		{"POST", "", `{}`, `Unprocessable Entity {"detail":[{"type":"missing","loc":["body","workspaces"],"msg":"Field required","input":{}}]}`},
 		{"POST", "", `{"workspaces":[{"id":"","name":1}]}`, `Unprocessable Entity {"detail":[` +
-			`{"type":"string_too_short","loc":["body","workspaces",0,"id"],"msg":"String should have at least 1 character","input":""},` +
+			`{"type":"string_too_short","loc":["body","workspaces",0,"id"],"msg":"String should have at least 1 character","input":"","ctx":{"min_length":1}},` +
 			`{"type":"string_type","loc":["body","workspaces",0,"name"],"msg":"Input should be a valid string","input":1},` +
 			`{"type":"missing","loc":["body","workspaces",0,"path"],"msg":"Field required","input":{"id":"","name":1}}]}`},
 		{"GET", "", "", `OK {"workspaceParents":[{"id":"/b","name":"b","path":"/b"}],"workspaces":[` + b + `]}`},

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -190,25 +191,27 @@ func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[s
 	if version, _ := shape.RecipeVersionOf(doc.Root()); err != nil || version > shape.RecipeVersion || doc.Irregular().NaN {
 		return refuse(openhands.Invalid, "Invalid agent profile")
 	}
-	if id := doc.Root().Get("id"); id.Exists() && !isUUID(id) {
-		faults = append(faults, shape.Fault{Type: "uuid_parsing", Loc: []any{"id"}, Msg: "Input should be a valid UUID"})
-	}
-	if len(faults) > 0 {
-		kind, said := doc.Root().Get("agent_kind").Text()
-		if !said {
-			kind = "openhands"
-		}
-		at := []any{kind}
-		if len(faults[0].Loc) == 0 {
-			at = nil
-		}
-		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: faultsOf(faults, at...)}
+	if faults = append(faults, wrongID(doc.Root())...); len(faults) > 0 {
+		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: faults}
 	}
 	f, err := s.agentFile(name)
 	if err != nil {
 		return err
 	}
 	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree, members) }))
+}
+
+// wrongID is what is wrong with the id of a recipe whose kind is known.
+func wrongID(recipe jsonedit.Value) []pydantic.Fault {
+	kind := shape.RecipeKind(recipe)
+	id := recipe.Get("id")
+	if kind == "" || !id.Exists() {
+		return nil
+	}
+	if _, refused := pydantic.UUID(id.Raw()); refused != nil {
+		return []pydantic.Fault{refused.At([]any{pydantic.Tag(kind), "id"}, nil)}
+	}
+	return nil
 }
 
 func isUUID(v jsonedit.Value) bool {

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -62,12 +63,12 @@ func New(cfg Config) *Store {
 func (s *Store) reader() shape.Reader { return shape.Reader{Open: s.open, Now: s.Now} }
 
 // read reads an object; what cannot be decrypted counts as missing.
-func (s *Store) read(o *shape.Object, v jsonedit.Value) (shape.Tree, []shape.Fault) {
+func (s *Store) read(o *shape.Object, v jsonedit.Value) (shape.Tree, []pydantic.Fault) {
 	return s.reader().Read(o, v)
 }
 
 // readJSON is read for what comes from a client or was merged.
-func (s *Store) readJSON(o *shape.Object, data []byte) (shape.Tree, []shape.Fault, error) {
+func (s *Store) readJSON(o *shape.Object, data []byte) (shape.Tree, []pydantic.Fault, error) {
 	doc, err := jsonedit.Parse(data)
 	if err != nil || doc.Irregular().NaN {
 		return nil, nil, &openhands.Error{Kind: openhands.Malformed, Msg: "The value is not JSON."}
@@ -166,10 +167,11 @@ func encode(value any, show shape.Show) ([]byte, error) {
 }
 
 // faultsOf are faults at a place of a call.
-func faultsOf(list []shape.Fault, at ...any) []openhands.Fault {
-	out := make([]openhands.Fault, len(list))
+func faultsOf(list []pydantic.Fault, at ...any) []pydantic.Fault {
+	out := make([]pydantic.Fault, len(list))
 	for i, f := range list {
-		out[i] = openhands.Fault{Type: f.Type, Loc: append(append([]any{}, at...), f.Loc...), Msg: f.Msg}
+		f.Loc = append(append([]any{}, at...), f.Loc...)
+		out[i] = f
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -94,9 +95,9 @@ func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.R
 	case len(faults) > 0:
 		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid meta-profile", Faults: faultsOf(faults, "body")}
 	case len(tree.List("classes")) == 0 && shape.IsNull(tree["prompt_template"]):
-		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid meta-profile", Faults: []openhands.Fault{{
-			Type: "value_error", Loc: []any{"body"}, Msg: "Value error, A meta-profile needs either classes or a prompt_template to route.",
-		}}}
+		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid meta-profile", Faults: []pydantic.Fault{
+			pydantic.Value("A meta-profile needs either classes or a prompt_template to route.").At([]any{"body"}, nil),
+		}}
 	}
 	f, err := s.metaFile(name)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.R
 // writeMetaProfile writes a meta-profile. The lock is the caller's.
 func (s *Store) writeMetaProfile(f document.File, tree shape.Tree) error {
 	snap := f.Read()
-	old, faults := shape.Tree{}, []shape.Fault(nil)
+	old, faults := shape.Tree{}, []pydantic.Fault(nil)
 	if snap.Missing() {
 		entries, err := document.ListDir(document.MetaProfilesDir(s.base))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -18,7 +19,7 @@ var errRecipeVersion = errors.New("its schema_version is not known")
 
 // readRecipe reads a recipe in its version, the first one as the second. One that is newer
 // than all known ones is read as far as it is understood.
-func (s *Store) readRecipe(doc *jsonedit.Doc) (shape.Tree, []shape.Fault, error) {
+func (s *Store) readRecipe(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, error) {
 	version, ok := shape.RecipeVersionOf(doc.Root())
 	if !ok {
 		return nil, nil, errRecipeVersion

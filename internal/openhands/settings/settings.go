@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/schema"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
@@ -71,7 +72,7 @@ func Read(doc *jsonedit.Doc, r shape.Reader) (Settings, error) {
 		Misc: json.RawMessage("{}"), Active: text(root.Get(document.ActiveMember)),
 		ActiveAgent: text(root.Get(ActiveAgentMember)), ActiveMeta: text(root.Get(ActiveMetaMember)),
 	}
-	var faults []shape.Fault
+	var faults []pydantic.Fault
 	for _, part := range []struct {
 		name string
 		as   *shape.Object

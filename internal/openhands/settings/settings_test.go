@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -120,7 +121,7 @@ func TestLostSecretsAreNamedByTheirPlace(t *testing.T) {
 	lost := map[string]error{}
 	r := reader()
 	r.Open = func(string) (secret.Value, error) { return secret.Value{}, errKey }
-	r.Lost = func(loc []any, err error) { lost[shape.Path("agent_settings", loc)] = err }
+	r.Lost = func(loc []any, err error) { lost[pydantic.Path("agent_settings", loc)] = err }
 	got, err := settings.Of(snapshot(t, `{"agent_settings":{"llm":{"model":"openai/x","api_key":"`+token+`"},
 		"mcp_config":{"a":{"url":"http://h/","headers":{"X":"**********","Y":"in clear"}}}}}`), r)
 	if err != nil || len(lost) != 2 || !errors.Is(lost["agent_settings.llm.api_key"], errKey) || lost["agent_settings.mcp_config.a.headers.X"] == nil {

@@ -85,6 +85,17 @@ func RecipeVersionOf(v jsonedit.Value) (version int64, ok bool) {
 	return RecipeVersion, true
 }
 
+// RecipeKind is whose agent a profile is of; "" for an unknown one.
+func RecipeKind(v jsonedit.Value) string {
+	switch kind, _ := v.Get("agent_kind").Text(); {
+	case !v.Get("agent_kind").Exists():
+		return "openhands"
+	case kind == "openhands" || kind == "acp":
+		return kind
+	}
+	return ""
+}
+
 // identity is what every agent profile has.
 func identity(version int64) []Field {
 	return []Field{

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -146,33 +145,9 @@ func (r *Reader) open(text string, loc []any) secret.Value {
 		return value
 	}
 	if r.Lost != nil {
-		r.Lost(slices.Clone(loc), err)
+		r.Lost(pydantic.Untagged(loc), err)
 	}
 	return secret.Value{}
-}
-
-// refusal is how pydantic says that it refuses a value.
-func (f Field) refusal(v jsonedit.Value) (kind, msg string) {
-	switch f.Kind {
-	case ChoiceKind:
-		return "literal_error", "Input should be '" + strings.Join(f.words, "', '") + "'"
-	case BoolKind:
-		return "bool_parsing", "Input should be a valid boolean, unable to interpret input"
-	case IntKind, FloatKind:
-		return f.refusedNumber(v)
-	case HeadersKind, OverridesKind, FreeKind:
-		return "dict_type", "Input should be a valid dictionary"
-	}
-	text, ok := v.Text()
-	switch {
-	case ok && len(text) < f.length:
-		return "string_too_short", "String should have at least " + plural(f.length, "character")
-	case ok && f.form != nil:
-		return "string_pattern_mismatch", "String should match pattern '" + f.form.String() + "'"
-	case ok:
-		return "string_too_long", "String should have at most " + plural(f.longest, "character")
-	}
-	return "string_type", "Input should be a valid string"
 }
 
 // IsNull reports whether a value of a tree is null.

@@ -1,7 +1,6 @@
 // Package shape is what the objects look like that OpenHands stores and serves: the
 // members of an LLM, of the settings of agents and conversations, of tool servers,
-// with their kinds, bounds and defaults. It reads JSON as OpenHands 1.43.1 does, which
-// is lenient: a number in quotes is a number.
+// with their kinds, bounds and defaults. Package pydantic reads the single values.
 //
 // A [Field] is a single member. An [Object] reads a whole object into a tree whose
 // secrets are secret.Values, so that nothing shows them by accident; [Expose] makes
@@ -10,15 +9,10 @@ package shape
 
 import (
 	"encoding/json"
-	"math"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
-	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // Kind is how OpenHands reads a member.
@@ -52,12 +46,9 @@ type Field struct {
 
 	nullable bool
 	required bool
-	fallback string // JSON; the value when the member is not there
-	min, max float64
-	open     bool           // the bounds themselves are out of bounds
-	length   int            // of a text, at least
-	longest  int            // of a text; 0 is any
-	form     *regexp.Regexp // of a text; nil is any
+	fallback string          // JSON; the value when the member is not there
+	bounds   pydantic.Bounds // of a number
+	text     pydantic.Text   // of a text
 	words    []string
 	item     *Field  // of a list or map
 	object   *Object // of an object
@@ -73,12 +64,12 @@ func Truth(name, fallback string) Field {
 
 // Maybe is a member that may be null, and is if it is not there.
 func Maybe(name string, kind Kind) Field {
-	return Field{Name: name, Kind: kind, nullable: true, fallback: "null", min: math.Inf(-1), max: math.Inf(1)}
+	return Field{Name: name, Kind: kind, nullable: true, fallback: "null"}
 }
 
 // Number is a number that is not below low.
 func Number(name string, kind Kind, low float64, fallback string) Field {
-	return Field{Name: name, Kind: kind, nullable: fallback == "null", fallback: fallback, min: low, max: math.Inf(1)}
+	return Field{Name: name, Kind: kind, nullable: fallback == "null", fallback: fallback, bounds: pydantic.AtLeast(low)}
 }
 
 // Choice is one of a few words.
@@ -94,7 +85,7 @@ func (f Field) OrNull() Field {
 
 // UpTo is the number with a highest value.
 func (f Field) UpTo(highest float64) Field {
-	f.max = highest
+	f.bounds.Le = &highest
 	return f
 }
 
@@ -180,122 +171,93 @@ func LLMIgnored() []string {
 // Read returns the value as JSON in its plain form, or false when OpenHands
 // refuses it. A member that is not there has its fallback.
 func (f Field) Read(v jsonedit.Value) ([]byte, bool) {
-	switch v.Kind() {
-	case jsonedit.Missing:
-		return []byte(f.fallback), true
-	case jsonedit.Null:
-		return []byte("null"), f.nullable
+	raw, faults := f.read(v)
+	return raw, len(faults) == 0
+}
+
+// read is Read with what is wrong, whose places begin at the value.
+func (f Field) read(v jsonedit.Value) ([]byte, []pydantic.Fault) {
+	switch {
+	case v.Kind() == jsonedit.Missing:
+		return []byte(f.fallback), nil
+	case v.Kind() == jsonedit.Null && f.nullable:
+		return []byte("null"), nil
+	case v.Kind() == jsonedit.Object && f.Kind == HeadersKind:
+		return v.Raw(), members(v, oneText)
+	case v.Kind() == jsonedit.Object && f.Kind == OverridesKind:
+		return v.Raw(), members(v, pydantic.TruthOrText)
 	}
+	raw, refused := f.single(v)
+	if refused != nil {
+		return raw, []pydantic.Fault{refused.At(nil, nil)}
+	}
+	return raw, nil
+}
+
+// single reads a value that is not made of others, or any object.
+func (f Field) single(v jsonedit.Value) (raw []byte, refused *pydantic.Refusal) {
+	raw = v.Raw()
 	switch f.Kind {
 	case TextKind, SecretKind:
-		text, ok := v.Text()
-		return v.Raw(), ok && f.fits(text)
+		_, refused = f.text.Read(raw)
 	case ChoiceKind:
-		word, ok := v.Text()
-		return v.Raw(), ok && slices.Contains(f.words, word)
+		_, refused = pydantic.Choice(raw, pydantic.Literal, f.words...)
 	case BoolKind:
-		value, ok := readBool(v)
-		return strconv.AppendBool(nil, value), ok
-	case IntKind, FloatKind:
-		return f.readNumber(v)
-	case HeadersKind:
-		return v.Raw(), v.Kind() == jsonedit.Object && all(v, isText)
-	case OverridesKind:
-		return v.Raw(), v.Kind() == jsonedit.Object && all(v, func(v jsonedit.Value) bool {
-			_, truth := readBool(v)
-			return isText(v) || truth
-		})
-	}
-	return v.Raw(), v.Kind() == jsonedit.Object
-}
-
-// fits reports whether a text has a length and a form that the member takes.
-func (f Field) fits(text string) bool {
-	n := utf8.RuneCountInString(text)
-	return n >= f.length && (f.longest == 0 || n <= f.longest) && (f.form == nil || f.form.MatchString(text))
-}
-
-func isText(v jsonedit.Value) bool {
-	_, ok := v.Text()
-	return ok
-}
-
-func all(object jsonedit.Value, ok func(jsonedit.Value) bool) bool {
-	for _, v := range object.Members() {
-		if !ok(v) {
-			return false
+		value, refused := pydantic.Bool(raw)
+		return strconv.AppendBool(nil, value), refused
+	case IntKind:
+		return f.whole(raw)
+	case FloatKind:
+		return f.number(raw)
+	default:
+		if v.Kind() != jsonedit.Object {
+			refused = pydantic.NoDict()
 		}
 	}
-	return true
+	return raw, refused
 }
 
-// readBool accepts what pydantic accepts for a truth value.
-func readBool(v jsonedit.Value) (value, ok bool) {
-	switch v.Kind() {
-	case jsonedit.Bool:
-		return v.Bool()
-	case jsonedit.Number:
-		n, err := strconv.ParseFloat(string(v.Raw()), 64)
-		return n == 1, err == nil && (n == 0 || n == 1)
-	case jsonedit.String:
-		word, _ := v.Text()
-		word = strings.ToLower(word)
-		if slices.Contains([]string{"1", "on", "t", "true", "y", "yes"}, word) {
-			return true, true
-		}
-		return false, slices.Contains([]string{"0", "off", "f", "false", "n", "no"}, word)
-	}
-	return false, false
-}
-
-// readNumber accepts what pydantic accepts for a number, as long as JSON and a
-// Go program can write it down: no infinities, no integers of 20 digits.
-func (f Field) readNumber(v jsonedit.Value) ([]byte, bool) {
-	n, ok := f.number(v)
+// whole reads a whole number. One that a program of Go cannot hold is refused, which
+// pydantic accepts.
+func (f Field) whole(raw []byte) ([]byte, *pydantic.Refusal) {
+	n, refused := pydantic.Int(raw, f.bounds)
 	switch {
-	case !ok || math.IsNaN(n) || math.IsInf(n, 0) || f.outside(n):
-		return nil, false
-	case f.Kind == FloatKind:
-		out, err := json.Marshal(n)
-		return out, err == nil
-	case n != math.Trunc(n) || math.Abs(n) >= math.MaxInt64:
-		return nil, false
+	case refused != nil:
+		return nil, refused
+	case !n.IsInt64():
+		return nil, pydantic.TooBig()
 	}
-	if i, ok := v.Int(); ok { // Exact, where a float is not.
-		return strconv.AppendInt(nil, i, 10), true
-	}
-	return strconv.AppendInt(nil, int64(n), 10), true
+	return n.Append(nil, 10), nil
 }
 
-// outside reports whether a number is out of bounds.
-func (f Field) outside(n float64) bool {
-	return n < f.min || n > f.max || f.open && (n == f.min || n == f.max)
+// number reads a number. One that JSON cannot write down is refused, which pydantic
+// accepts in quotes.
+func (f Field) number(raw []byte) ([]byte, *pydantic.Refusal) {
+	n, refused := pydantic.Float(raw, f.bounds)
+	if refused != nil {
+		return nil, refused
+	}
+	out, err := json.Marshal(n)
+	if err != nil {
+		return nil, pydantic.NotFinite()
+	}
+	return out, nil
 }
 
-func (f Field) number(v jsonedit.Value) (float64, bool) {
-	switch v.Kind() {
-	case jsonedit.Bool:
-		if truth, _ := v.Bool(); truth {
-			return 1, true
+// members is what is wrong with the members of an object.
+func members(object jsonedit.Value, check func(raw json.RawMessage) []pydantic.Fault) (faults []pydantic.Fault) {
+	for name, member := range object.Members() {
+		for _, fault := range check(member.Raw()) {
+			fault.Loc = append([]any{name}, fault.Loc...)
+			faults = append(faults, fault)
 		}
-		return 0, true
-	case jsonedit.Number:
-		n, err := strconv.ParseFloat(string(v.Raw()), 64)
-		return n, err == nil
-	case jsonedit.String:
-		text, _ := v.Text()
-		text = strings.TrimSpace(text)
-		if f.Kind == IntKind && !quotedInt().MatchString(text) || f.Kind == FloatKind && !quotedFloat().MatchString(text) {
-			return 0, false
-		}
-		n, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-		return n, err == nil
 	}
-	return 0, false
+	return faults
 }
 
-// Numbers in quotes.
-var (
-	quotedInt   = pattern.Of(`\A[+-]?[0-9]+(_[0-9]+)*(\.0+)?\z`)
-	quotedFloat = pattern.Of(`\A[+-]?([0-9]+(_[0-9]+)*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z`)
-)
+func oneText(raw json.RawMessage) []pydantic.Fault {
+	if _, refused := (pydantic.Text{}).Read(raw); refused != nil {
+		return []pydantic.Fault{refused.At(nil, nil)}
+	}
+	return nil
+}

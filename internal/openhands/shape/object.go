@@ -2,13 +2,13 @@ package shape
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -49,32 +49,6 @@ const (
 // and []any of these.
 type Tree map[string]any
 
-// Fault is what is wrong with a value, as pydantic says it.
-type Fault struct {
-	Type string // such as "int_parsing"
-	Loc  []any  // the names and indexes that lead to it
-	Msg  string
-
-	member string // of the object there: the one that is wrong, if pydantic names the object
-}
-
-// Field is the path to it from an object of this name, with dots.
-func (f Fault) Field(object string) string {
-	path := Path(object, f.Loc)
-	if f.member != "" {
-		path += "." + f.member
-	}
-	return path
-}
-
-// Path is a place below an object of this name, with dots.
-func Path(object string, loc []any) string {
-	for _, part := range loc {
-		object += fmt.Sprint(".", part)
-	}
-	return object
-}
-
 // FieldError says that OpenHands rejects the value of a member.
 type FieldError struct{ Field string }
 
@@ -89,37 +63,42 @@ type Reader struct {
 	Lost func(loc []any, err error)
 	Now  func() time.Time
 
-	faults []Fault
+	faults []pydantic.Fault
 }
 
 // Read reads an object. With faults there is no tree.
-func (r Reader) Read(o *Object, v jsonedit.Value) (Tree, []Fault) {
+func (r Reader) Read(o *Object, v jsonedit.Value) (Tree, []pydantic.Fault) {
 	tree := r.object(o, v, nil)
 	return tree, r.faults
 }
 
-func (r *Reader) fault(kind, msg string, loc []any) {
-	r.faults = append(r.faults, Fault{Type: kind, Loc: slices.Clone(loc), Msg: msg})
+func (r *Reader) fault(refused *pydantic.Refusal, loc []any) {
+	r.faults = append(r.faults, refused.At(loc, nil))
+}
+
+// faultOf is fault for an object with a member that is wrong.
+func (r *Reader) faultOf(member string, refused *pydantic.Refusal, loc []any) {
+	r.fault(refused, loc)
+	r.faults[len(r.faults)-1].Member = member
 }
 
 func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 	if v.Exists() && v.Kind() != jsonedit.Object {
-		r.fault("model_attributes_type", "Input should be a valid dictionary or object to extract fields from", loc)
+		r.fault(pydantic.NoObject(), loc)
 		return nil
 	}
 	if o.variants != nil {
-		if o = r.variant(o, v, loc); o == nil {
+		if o, loc = r.variant(o, v, loc); o == nil {
 			return nil
 		}
 	}
 	if o.lacks(v) {
-		r.fault("value_error", "Value error, "+o.why, loc)
+		r.fault(pydantic.Value(o.why), loc)
 		return nil
 	}
 	for _, name := range o.bars {
 		if v.Get(name).Exists() {
-			r.fault("value_error", "Value error, Removed agent settings: "+name, loc)
-			r.faults[len(r.faults)-1].member = name
+			r.faultOf(name, pydantic.Value("Removed agent settings: "+name), loc)
 		}
 	}
 	out := make(Tree, len(o.fields))
@@ -137,7 +116,7 @@ func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 	}
 	if o.check != nil && len(r.faults) == 0 {
 		if why := o.check(out); why != "" {
-			r.fault("value_error", "Value error, "+why, loc)
+			r.fault(pydantic.Value(why), loc)
 		}
 	}
 	return out
@@ -162,33 +141,27 @@ func (r *Reader) unknown(o *Object, v jsonedit.Value, known map[string]bool, out
 		case o.rest == keep:
 			out[name] = json.RawMessage(member.Raw())
 		default:
-			r.fault("extra_forbidden", "Extra inputs are not permitted", append(loc, name))
+			r.fault(pydantic.Extra(), append(loc, name))
 		}
 	}
 }
 
-// variant is the object that a member says it is.
-func (r *Reader) variant(o *Object, v jsonedit.Value, loc []any) *Object {
-	word := o.usual
-	if said := v.Get(o.by); said.Exists() {
-		word, _ = said.Text()
+// variant is the object that a member says it is, and its place; nil if there is no such one.
+func (r *Reader) variant(o *Object, v jsonedit.Value, loc []any) (*Object, []any) {
+	said := v.Get(o.by).Raw()
+	if !v.Get(o.by).Exists() && o.usual != "" {
+		said = pydantic.Quoted(o.usual)
 	}
-	words := make([]string, 0, len(o.variants))
-	for _, known := range o.variants {
-		if known.word == word {
-			return known.Object
-		}
-		words = append(words, known.word)
+	words := make([]string, len(o.variants))
+	for i, known := range o.variants {
+		words[i] = known.word
 	}
-	if !v.Get(o.by).Exists() {
-		r.fault("union_tag_not_found", "Unable to extract tag using discriminator '"+o.by+"'", loc)
-		r.faults[len(r.faults)-1].member = o.by
-		return nil
+	word, refused := pydantic.Choose(o.by, said, words...)
+	if refused != nil {
+		r.faultOf(o.by, refused, loc)
+		return nil, nil
 	}
-	r.fault("union_tag_invalid", fmt.Sprintf("Input tag '%.80s' found using '%s' does not match any of the expected tags: '%s'",
-		word, o.by, strings.Join(words, "', '")), loc)
-	r.faults[len(r.faults)-1].member = o.by
-	return nil
+	return o.variants[slices.Index(words, word)].Object, append(loc, pydantic.Tag(word))
 }
 
 func (r *Reader) value(f Field, v jsonedit.Value, loc []any) any {
@@ -196,7 +169,7 @@ func (r *Reader) value(f Field, v jsonedit.Value, loc []any) any {
 	case jsonedit.Missing:
 		switch {
 		case f.required:
-			r.fault("missing", "Field required", loc)
+			r.fault(pydantic.Missing(), loc)
 			return nil
 		case f.Kind == timeKind:
 			return json.RawMessage(jsonedit.Quote(r.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")))
@@ -229,11 +202,10 @@ func (r *Reader) present(f Field, v jsonedit.Value, loc []any) any {
 	case anyKind, timeKind:
 		return json.RawMessage(v.Raw())
 	}
-	raw, ok := f.Read(v)
-	if !ok {
-		kind, msg := f.refusal(v)
-		r.fault(kind, msg, loc)
-		return nil
+	raw, faults := f.read(v)
+	for _, fault := range faults {
+		fault.Loc = slices.Concat(loc, fault.Loc)
+		r.faults = append(r.faults, fault)
 	}
 	return json.RawMessage(raw)
 }
@@ -255,9 +227,9 @@ func null() json.RawMessage { return json.RawMessage("null") }
 
 // secret is null for what stands for none, or a secret.Value.
 func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
-	text, ok := v.Text()
-	if _, fits := f.Read(v); !ok || !fits {
-		r.fault("string_type", "Input should be a valid string", loc)
+	text, refused := f.text.Read(v.Raw())
+	if refused != nil {
+		r.fault(refused, loc)
 		return nil
 	}
 	if value := r.open(text, loc); !value.IsZero() {
@@ -268,7 +240,7 @@ func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
 
 func (r *Reader) list(f Field, v jsonedit.Value, loc []any) any {
 	if v.Kind() != jsonedit.Array {
-		r.fault("list_type", "Input should be a valid list", loc)
+		r.fault(pydantic.NoList(), loc)
 		return nil
 	}
 	out := []any{}
@@ -281,13 +253,13 @@ func (r *Reader) list(f Field, v jsonedit.Value, loc []any) any {
 // members are those of a map. A secret that is none is left out.
 func (r *Reader) members(f Field, v jsonedit.Value, loc []any) any {
 	if v.Kind() != jsonedit.Object {
-		r.fault("dict_type", "Input should be a valid dictionary", loc)
+		r.fault(pydantic.NoDict(), loc)
 		return nil
 	}
 	out := Tree{}
 	for name, member := range v.Members() {
 		item := *f.item
-		if f.Kind == headersKind && !secretName(name) {
+		if f.Kind == headersKind && !pydantic.IsSecret(name) {
 			item.Kind = TextKind
 		}
 		value := r.value(item, member, append(loc, name))
@@ -299,19 +271,10 @@ func (r *Reader) members(f Field, v jsonedit.Value, loc []any) any {
 	return out
 }
 
-// secretName reports whether OpenHands takes what has this name for a secret.
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc(
-		[]string{"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN"},
-		func(word string) bool { return strings.Contains(name, word) },
-	)
-}
-
 // servers are tool servers, in their present form.
 func (r *Reader) servers(f Field, v jsonedit.Value, loc []any) any {
 	if v = unwrapped(v); v.Kind() != jsonedit.Object {
-		r.fault("dict_type", "Input should be a valid dictionary", loc)
+		r.fault(pydantic.NoDict(), loc)
 		return nil
 	}
 	out := Tree{}

@@ -2,10 +2,10 @@ package shape
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -26,9 +26,9 @@ func ConversationSettings() *Object {
 		Choice("security_analyzer", `"llm"`, "llm", "none").OrNull(),
 		Choice("default_runtime", `"local"`, "local", "worktree", "docker"),
 		Choice("worktree_base", `"default_branch"`, "default_branch", "head", "ref"),
-		Maybe("worktree_base_ref", TextKind).Matching(gitRef()),
-		Text("worktree_branch_prefix", `"openhands/"`).Matching(gitPrefix()),
-		Maybe("container_memory", TextKind).Matching(dockerMemory()),
+		Maybe("worktree_base_ref", TextKind).Matching(gitRef(), `^[A-Za-z0-9][A-Za-z0-9._/-]*$`),
+		Text("worktree_branch_prefix", `"openhands/"`).Matching(gitPrefix(), `^([A-Za-z0-9][A-Za-z0-9._/-]*)?$`),
+		Maybe("container_memory", TextKind).Matching(dockerMemory(), `^\d+(\.\d+)? ?[kKmMgGtTpP]?[iI]?[bB]?$`),
 		Number("container_cpus", FloatKind, 0.01, "null"),
 		Truth("container_browser", "true"),
 	}, after: setVersion("1"), check: func(t Tree) string {
@@ -187,7 +187,7 @@ func verification(withKey bool) *Object {
 
 // version is the version of an object. It was checked when the file was read.
 func version(now string) Field {
-	return Field{Name: "schema_version", Kind: IntKind, nullable: true, fallback: now, min: math.Inf(-1), max: math.Inf(1)}
+	return Field{Name: "schema_version", Kind: IntKind, nullable: true, fallback: now}
 }
 
 // setVersion makes an object one of the present version, which is what was read.
@@ -218,19 +218,19 @@ func (f Field) Required() Field {
 
 // Inside is the number whose bounds are out of bounds.
 func (f Field) Inside() Field {
-	f.open = true
+	f.bounds = pydantic.Bounds{Gt: f.bounds.Ge, Lt: f.bounds.Le}
 	return f
 }
 
-// Matching is the text that looks like form.
-func (f Field) Matching(form *regexp.Regexp) Field {
-	f.form = form
+// Matching is the text that looks like form, which OpenHands spells in its own way.
+func (f Field) Matching(form *regexp.Regexp, spelled string) Field {
+	f.text.Form, f.text.Pattern = form, spelled
 	return f
 }
 
 // Between is the text of so many characters; longest 0 is any number.
 func (f Field) Between(shortest, longest int) Field {
-	f.length, f.longest = shortest, longest
+	f.text.Min, f.text.Max = shortest, longest
 	return f
 }
 
