@@ -12,26 +12,17 @@ import (
 func (s *server) connectionRoutes() []wire.Route {
 	const path, one = "/api/llm/provider-connections", "/api/llm/provider-connections/{connection_id}"
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Keys and URLs that LLM profiles share", Handle: s.connections},
-		{Method: http.MethodPost, Path: path, Summary: "Store a provider connection", Body: true, Handle: s.addConnection},
-		{Method: http.MethodPatch, Path: one, Summary: "Change a provider connection", Body: true, Handle: s.patchConnection},
-		{Method: http.MethodDelete, Path: one, Summary: "Delete a provider connection", Handle: s.removeConnection},
+		{Method: http.MethodGet, Path: path, Summary: "Keys and URLs that LLM profiles share", Handle: list(s.Store.Connections)},
+		{Method: http.MethodPost, Path: path, Summary: "Store a provider connection", Body: true, Handle: answer(http.StatusCreated, s.addConnection)},
+		{Method: http.MethodPatch, Path: one, Summary: "Change a provider connection", Body: true, Handle: answer(http.StatusOK, s.patchConnection)},
+		{Method: http.MethodDelete, Path: one, Summary: "Delete a provider connection", Handle: answer(http.StatusOK, s.removeConnection)},
 	}
 }
 
-func (s *server) connections(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.Store.Connections(r.Context())
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, list)
-	return nil
-}
-
-func (s *server) addConnection(w http.ResponseWriter, r *http.Request) error {
+func (s *server) addConnection(r *http.Request) (any, error) {
 	o, err := wire.ReadObject(r, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Need("display_name") && !o.Has("display_name") {
 		notText(o, "display_name")
@@ -47,54 +38,39 @@ func (s *server) addConnection(w http.ResponseWriter, r *http.Request) error {
 	c.Key = key(o, 1)
 	change, err := restOfConnection(o, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	made, err := s.Store.AddConnection(r.Context(), change)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusCreated, made)
-	return nil
+	return s.Store.AddConnection(r.Context(), change)
 }
 
-func (s *server) patchConnection(w http.ResponseWriter, r *http.Request) error {
+func (s *server) patchConnection(r *http.Request) (any, error) {
 	o, err := wire.ReadObject(r, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := openhands.ConnectionChange{Name: o.Text("display_name", 1, longestName), Provider: o.Text("provider", 1, longestName), Key: key(o, 0)}
 	change, err := restOfConnection(o, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	given := o.Names()
 	for _, name := range []string{"display_name", "provider"} {
 		if slices.Contains(given, name) && !o.Has(name) {
 			o.Value("", name+" cannot be set to null")
-			return o.Err()
+			return nil, o.Err()
 		}
 	}
 	switch {
 	case len(given) == 0:
-		return wire.Refuse(http.StatusUnprocessableEntity, "Provide at least one provider connection field to update")
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Provide at least one provider connection field to update")
 	case slices.Contains(given, "api_key") && !o.Has("api_key"):
-		return wire.Refuse(http.StatusUnprocessableEntity, "api_key cannot be cleared; provide a new key to rotate it")
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "api_key cannot be cleared; provide a new key to rotate it")
 	}
-	made, err := s.Store.PatchConnection(r.Context(), r.PathValue("connection_id"), change)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, made)
-	return nil
+	return s.Store.PatchConnection(r.Context(), r.PathValue("connection_id"), change)
 }
 
-func (s *server) removeConnection(w http.ResponseWriter, r *http.Request) error {
-	gone, err := s.Store.RemoveConnection(r.Context(), r.PathValue("connection_id"))
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, gone)
-	return nil
+func (s *server) removeConnection(r *http.Request) (any, error) {
+	return s.Store.RemoveConnection(r.Context(), r.PathValue("connection_id"))
 }
 
 // The highest numbers of characters of a connection's texts.

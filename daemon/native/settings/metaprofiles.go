@@ -10,76 +10,34 @@ import (
 
 func (s *server) metaProfileRoutes() []wire.Route {
 	const path, one = "/api/meta-profiles", "/api/meta-profiles/{name}"
+	k := kind{noun: "Meta-profile", save: s.saveMetaProfile, remove: s.Store.RemoveMetaProfile}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Meta-profiles, which name LLM profiles for kinds of tasks", Handle: s.metaProfiles},
-		{Method: http.MethodGet, Path: one, Summary: "One meta-profile", Handle: s.metaProfile},
-		{Method: http.MethodPost, Path: one, Summary: "Save a meta-profile", Body: true, Handle: s.saveMetaProfile},
-		{Method: http.MethodDelete, Path: one, Summary: "Delete a meta-profile", Handle: s.removeMetaProfile},
-		{Method: http.MethodPost, Path: one + "/activate", Summary: "Make a meta-profile the active one", Handle: s.activateMetaProfile},
+		{Method: http.MethodGet, Path: path, Summary: "Meta-profiles, which name LLM profiles for kinds of tasks", Handle: list(s.Store.MetaProfiles)},
+		{Method: http.MethodGet, Path: one, Summary: "One meta-profile", Handle: byName(http.StatusOK, s.metaProfile)},
+		{Method: http.MethodPost, Path: one, Summary: "Save a meta-profile", Body: true, Handle: k.saved()},
+		{Method: http.MethodDelete, Path: one, Summary: "Delete a meta-profile", Handle: k.removed()},
+		{Method: http.MethodPost, Path: one + "/activate", Summary: "Make a meta-profile the active one", Handle: byName(http.StatusOK, s.activateMetaProfile)},
 	}
 }
 
-func (s *server) metaProfiles(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.Store.MetaProfiles(r.Context())
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, list)
-	return nil
-}
-
-func (s *server) metaProfile(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err != nil {
-		return err
-	}
+func (s *server) metaProfile(r *http.Request, name string) (any, error) {
 	config, err := s.Store.MetaProfile(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"name": name, "config": config})
-	return nil
+	return map[string]any{"name": name, "config": config}, err
 }
 
-func (s *server) saveMetaProfile(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err != nil {
-		return err
-	}
+func (s *server) saveMetaProfile(r *http.Request, name string) error {
 	var body json.RawMessage
 	if err := wire.ReadBody(r, &body, false); err != nil {
 		return err
 	}
-	if err := s.Store.SaveMetaProfile(r.Context(), name, body); err != nil {
-		return err
-	}
-	return mutation(w, http.StatusCreated, name, fmt.Sprintf("Meta-profile '%s' saved", name))
+	return s.Store.SaveMetaProfile(r.Context(), name, body)
 }
 
-func (s *server) removeMetaProfile(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err != nil {
-		return err
-	}
-	if err := s.Store.RemoveMetaProfile(r.Context(), name); err != nil {
-		return err
-	}
-	return mutation(w, http.StatusOK, name, fmt.Sprintf("Meta-profile '%s' deleted", name))
-}
-
-func (s *server) activateMetaProfile(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err != nil {
-		return err
-	}
+func (s *server) activateMetaProfile(r *http.Request, name string) (any, error) {
 	applied, err := s.Store.ActivateMetaProfile(r.Context(), name)
-	if err != nil {
-		return err
-	}
 	message := fmt.Sprintf("Meta-profile '%s' activated", name)
 	if !applied {
 		message = fmt.Sprintf("Meta-profile '%s' not activated: the current agent settings cannot route between models", name)
 	}
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"name": name, "message": message, "applied": applied})
-	return nil
+	return map[string]any{"name": name, "message": message, "applied": applied}, err
 }

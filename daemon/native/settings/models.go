@@ -8,21 +8,18 @@ import (
 )
 
 func (s *server) modelRoutes() []wire.Route {
-	answer := func(name string, value func(r *http.Request) any) wire.Handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
-			wire.WriteJSON(w, http.StatusOK, map[string]any{name: value(r)})
-			return nil
-		}
+	called := func(name string, value func(r *http.Request) any) wire.Handler {
+		return answer(http.StatusOK, func(r *http.Request) (any, error) { return map[string]any{name: value(r)}, nil })
 	}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: "/api/llm/providers", Summary: "Names of LLM providers", Handle: answer("providers", func(*http.Request) any {
+		{Method: http.MethodGet, Path: "/api/llm/providers", Summary: "Names of LLM providers", Handle: called("providers", func(*http.Request) any {
 			return openhands.ModelProviders(s.Providers)
 		})},
 		{
 			Method: http.MethodGet, Path: "/api/llm/models", Summary: "Names of models", Query: []string{"provider"},
-			Handle: answer("models", func(r *http.Request) any { return openhands.Models(r.URL.Query().Get("provider")) }),
+			Handle: called("models", func(r *http.Request) any { return openhands.Models(r.URL.Query().Get("provider")) }),
 		},
-		{Method: http.MethodGet, Path: "/api/llm/models/verified", Summary: "Models that OpenHands has tried, by provider", Handle: answer("models", func(*http.Request) any {
+		{Method: http.MethodGet, Path: "/api/llm/models/verified", Summary: "Models that OpenHands has tried, by provider", Handle: called("models", func(*http.Request) any {
 			return openhands.VerifiedModels()
 		})},
 	}

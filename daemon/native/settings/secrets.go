@@ -14,10 +14,10 @@ import (
 func (s *server) secretRoutes() []wire.Route {
 	const path, one = "/api/settings/secrets", "/api/settings/secrets/{name}"
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Names of the secrets", Handle: s.secrets},
-		{Method: http.MethodPut, Path: path, Summary: "Store a secret", Body: true, Handle: s.setSecret},
+		{Method: http.MethodGet, Path: path, Summary: "Names of the secrets", Handle: answer(http.StatusOK, s.secrets)},
+		{Method: http.MethodPut, Path: path, Summary: "Store a secret", Body: true, Handle: answer(http.StatusOK, s.setSecret)},
 		{Method: http.MethodGet, Path: one, Summary: "The value of a secret, as text", Handle: s.secret},
-		{Method: http.MethodDelete, Path: one, Summary: "Delete a secret", Handle: s.removeSecret},
+		{Method: http.MethodDelete, Path: one, Summary: "Delete a secret", Handle: answer(http.StatusOK, s.removeSecret)},
 	}
 }
 
@@ -31,13 +31,12 @@ func checkSecretName(name string) error {
 		"contain only letters, numbers, and underscores, and be 1-64 characters long.")
 }
 
-func (s *server) secrets(w http.ResponseWriter, r *http.Request) error {
+func (s *server) secrets(r *http.Request) (any, error) {
 	list, err := s.Store.Secrets(r.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"secrets": list})
-	return nil
+	return map[string]any{"secrets": list}, nil
 }
 
 // realSecret reports whether a value is one, and not what stands in its place.
@@ -46,32 +45,31 @@ func realSecret(value string) bool {
 	return value != "" && value != hidden.Redacted
 }
 
-func (s *server) setSecret(w http.ResponseWriter, r *http.Request) error {
+func (s *server) setSecret(r *http.Request) (any, error) {
 	var body struct {
 		Name        *string `json:"name"`
 		Value       *string `json:"value"`
 		Description *string `json:"description"`
 	}
 	if err := wire.ReadBody(r, &body, false); err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case body.Name == nil:
-		return missing("name")
+		return nil, missing("name")
 	case body.Value == nil:
-		return missing("value")
+		return nil, missing("value")
 	}
 	if err := checkSecretName(*body.Name); err != nil {
-		return err
+		return nil, err
 	}
 	if !realSecret(*body.Value) {
-		return wire.Refuse(http.StatusUnprocessableEntity, "Secret value must not be empty or redacted")
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Secret value must not be empty or redacted")
 	}
 	if err := s.Store.SetSecret(r.Context(), *body.Name, *body.Value, body.Description); err != nil {
-		return err
+		return nil, err
 	}
-	wire.WriteJSON(w, http.StatusOK, openhands.SecretInfo{Name: *body.Name, Description: body.Description})
-	return nil
+	return openhands.SecretInfo{Name: *body.Name, Description: body.Description}, nil
 }
 
 func (s *server) secret(w http.ResponseWriter, r *http.Request) error {
@@ -89,14 +87,13 @@ func (s *server) secret(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) removeSecret(w http.ResponseWriter, r *http.Request) error {
+func (s *server) removeSecret(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if err := checkSecretName(name); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.Store.RemoveSecret(r.Context(), name); err != nil {
-		return err
+		return nil, err
 	}
-	wire.WriteJSON(w, http.StatusOK, map[string]bool{"deleted": true})
-	return nil
+	return map[string]bool{"deleted": true}, nil
 }

@@ -170,9 +170,3 @@ func newName(r *http.Request) (string, error) {
 func missing(field string) error {
 	return pydantic.Refuse(pydantic.Missing().At([]any{"body", field}, nil))
 }
-
-// mutation is the answer of most changes of profiles.
-func mutation(w http.ResponseWriter, status int, name, message string) error {
-	wire.WriteJSON(w, status, map[string]any{"name": name, "message": message})
-	return nil
-}

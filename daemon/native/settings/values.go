@@ -16,37 +16,33 @@ func (s *server) valueRoutes() []wire.Route {
 	const path, servers = "/api/settings", "/api/settings/mcp/{settings_key}"
 	agent, conversation := openhands.Forms()
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "The settings; X-Expose-Secrets says how secrets are shown", Handle: s.values},
-		{Method: http.MethodPatch, Path: path, Summary: "Change settings by merge patches", Body: true, Handle: s.patch},
+		{Method: http.MethodGet, Path: path, Summary: "The settings; X-Expose-Secrets says how secrets are shown", Handle: answer(http.StatusOK, s.values)},
+		{Method: http.MethodPatch, Path: path, Summary: "Change settings by merge patches", Body: true, Handle: answer(http.StatusOK, s.patch)},
 		{Method: http.MethodGet, Path: path + "/agent-schema", Summary: "What a form of agent_settings has", Handle: answerForm(agent)},
 		{Method: http.MethodGet, Path: path + "/conversation-schema", Summary: "What a form of conversation_settings has", Handle: answerForm(conversation)},
-		{Method: http.MethodPost, Path: servers, Summary: "Add an MCP server", Body: true, Handle: s.addServer},
-		{Method: http.MethodPatch, Path: servers, Summary: "Change an MCP server by a merge patch", Body: true, Handle: s.patchServer},
-		{Method: http.MethodDelete, Path: servers, Summary: "Remove an MCP server", Handle: s.removeServer},
+		{Method: http.MethodPost, Path: servers, Summary: "Add an MCP server", Body: true, Handle: answer(http.StatusCreated, s.addServer)},
+		{Method: http.MethodPatch, Path: servers, Summary: "Change an MCP server by a merge patch", Body: true, Handle: answer(http.StatusOK, s.patchServer)},
+		{Method: http.MethodDelete, Path: servers, Summary: "Remove an MCP server", Handle: answer(http.StatusOK, s.removeServer)},
 	}
 }
 
 func answerForm(form openhands.Form) wire.Handler {
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		wire.WriteJSON(w, http.StatusOK, form)
-		return nil
-	}
+	return answer(http.StatusOK, func(*http.Request) (openhands.Form, error) { return form, nil })
 }
 
-func (s *server) values(w http.ResponseWriter, r *http.Request) error {
+func (s *server) values(r *http.Request) (any, error) {
 	e, err := exposure(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	values, err := s.Store.Settings(r.Context(), e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if e == openhands.Clear {
 		s.Logger.WarnContext(r.Context(), "settings were read with their secrets in clear text")
 	}
-	wire.WriteJSON(w, http.StatusOK, values)
-	return nil
+	return values, nil
 }
 
 // uuidPattern is that of the ids of agent profiles.
@@ -54,17 +50,12 @@ const uuidPattern = `^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4
 
 var profileID = pattern.Of(uuidPattern)
 
-func (s *server) patch(w http.ResponseWriter, r *http.Request) error {
+func (s *server) patch(r *http.Request) (any, error) {
 	p, err := readPatch(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	values, err := s.Store.Patch(r.Context(), p)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, values)
-	return nil
+	return s.Store.Patch(r.Context(), p)
 }
 
 // readPatch reads the body of a change. A diff that is null changes nothing; a name
@@ -127,37 +118,22 @@ func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp,
 	return name, true, nil
 }
 
-func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
+func (s *server) addServer(r *http.Request) (any, error) {
 	var body json.RawMessage
 	if err := wire.ReadBody(r, &body, false); err != nil {
-		return err
+		return nil, err
 	}
-	values, err := s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusCreated, values)
-	return nil
+	return s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body)
 }
 
-func (s *server) patchServer(w http.ResponseWriter, r *http.Request) error {
+func (s *server) patchServer(r *http.Request) (any, error) {
 	var patch json.RawMessage
 	if err := wire.ReadBody(r, &patch, false); err != nil {
-		return err
+		return nil, err
 	}
-	values, err := s.Store.PatchServer(r.Context(), r.PathValue("settings_key"), patch)
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, values)
-	return nil
+	return s.Store.PatchServer(r.Context(), r.PathValue("settings_key"), patch)
 }
 
-func (s *server) removeServer(w http.ResponseWriter, r *http.Request) error {
-	values, err := s.Store.RemoveServer(r.Context(), r.PathValue("settings_key"))
-	if err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, values)
-	return nil
+func (s *server) removeServer(r *http.Request) (any, error) {
+	return s.Store.RemoveServer(r.Context(), r.PathValue("settings_key"))
 }
