@@ -120,7 +120,7 @@ func (b *Backend) Resync() {
 	for _, c := range convs {
 		c.mu.Lock()
 		for s := range c.streams {
-			s.push(c.snapshot())
+			s.Push(c.snapshot())
 		}
 		c.mu.Unlock()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/streamtest"
 )
 
 // conversation is a log, who watches it, and the run that writes it.
@@ -21,7 +22,7 @@ type conversation struct {
 
 	mu      sync.Mutex
 	log     []event.Event
-	streams map[*stream]struct{}
+	streams map[*streamtest.Stream]struct{}
 	status  event.Status
 	usage   event.TokenUsage
 	cost    float64
@@ -33,7 +34,7 @@ type conversation struct {
 }
 
 func newConversation(b *Backend, req agentapi.OpenRequest) *conversation {
-	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, streams: make(map[*stream]struct{})}
+	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, streams: make(map[*streamtest.Stream]struct{})}
 	c.life, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -59,7 +60,7 @@ func (c *conversation) publish(source string, body event.Body) {
 		c.log = append(c.log, e)
 	}
 	for s := range c.streams {
-		s.push(e)
+		s.Push(e)
 	}
 }
 
@@ -137,7 +138,7 @@ func (c *conversation) finish(r *Run, rest []Step) {
 	c.usage.ReasoningTokens += 5
 	c.setStatus(r.status)
 	for s := range c.streams {
-		s.push(c.snapshot())
+		s.Push(c.snapshot())
 	}
 }
 
@@ -161,20 +162,27 @@ func (h *handle) State(context.Context) (event.State, error) {
 func (h *handle) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := &stream{c: h.conversation, wake: make(chan struct{}, 1)}
-	s.push(h.snapshot())
+	s := streamtest.New(h.leave)
+	s.Push(h.snapshot())
 	if after != "" {
 		found := after == agentapi.FromStart
 		for _, e := range h.log {
 			if found {
-				s.push(e)
+				s.Push(e)
 			}
 			found = found || e.ID == after
 		}
-		s.push(h.snapshot())
+		s.Push(h.snapshot())
 	}
 	h.streams[s] = struct{}{}
 	return s, nil
+}
+
+// leave takes out a stream that was closed.
+func (c *conversation) leave(s *streamtest.Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.streams, s)
 }
 
 // Send implements [agentapi.Conversation].

@@ -185,7 +185,7 @@ func Vanish() Step {
 		defer r.c.mu.Unlock()
 		r.vanished = true
 		for s := range r.c.streams {
-			s.fail(&agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent-server was lost and could not be restored."})
+			s.Fail(&agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent-server was lost and could not be restored."})
 		}
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/streamtest"
 )
 
 // backend is an agent of a few lines behind the seam. What a message says is
@@ -121,7 +122,7 @@ type conv struct {
 	mu      sync.Mutex
 	log     []event.Event
 	status  event.Status
-	streams []*stream
+	streams []*streamtest.Stream
 	texts   []string // user messages
 	stops   int      // interrupts of a run
 	napping int      // the number of the run that naps
@@ -182,17 +183,17 @@ func (h handle) Fork(_ context.Context, req agentapi.ForkRequest) (agentapi.Conv
 func (c *conv) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &stream{c: c, wake: make(chan struct{}, 1)}
-	s.add(c.state())
+	s := streamtest.New(c.leave)
+	s.Push(c.state())
 	if after != "" {
 		seen := after == agentapi.FromStart
 		for _, e := range c.log {
 			if seen {
-				s.add(e)
+				s.Push(e)
 			}
 			seen = seen || e.ID == after
 		}
-		s.add(c.state())
+		s.Push(c.state())
 	}
 	c.streams = append(c.streams, s)
 	return s, nil
@@ -305,7 +306,7 @@ func (c *conv) end(s event.Status) {
 	c.set(s)
 	e := c.state()
 	for _, st := range c.streams {
-		st.add(e)
+		st.Push(e)
 	}
 }
 
@@ -320,7 +321,7 @@ func (c *conv) publish(source string, b event.Body) {
 		c.log = append(c.log, e)
 	}
 	for _, s := range c.streams {
-		s.add(e)
+		s.Push(e)
 	}
 }
 
@@ -336,49 +337,9 @@ func (c *conv) state() event.Event {
 	return event.New("state", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: value})
 }
 
-type stream struct {
-	c    *conv
-	mu   sync.Mutex
-	q    []event.Event
-	wake chan struct{}
-}
-
-func (s *stream) add(e event.Event) {
-	s.mu.Lock()
-	s.q = append(s.q, e)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *stream) Next(ctx context.Context) (event.Event, error) {
-	for {
-		s.mu.Lock()
-		if len(s.q) > 0 {
-			e := s.q[0]
-			s.q = s.q[1:]
-			s.mu.Unlock()
-			return e, nil
-		}
-		s.mu.Unlock()
-		select {
-		case <-s.wake:
-		case <-ctx.Done():
-			return event.Event{}, ctx.Err()
-		}
-	}
-}
-
-func (s *stream) Close() error {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	for i, other := range s.c.streams {
-		if other == s {
-			s.c.streams = append(s.c.streams[:i], s.c.streams[i+1:]...)
-			break
-		}
-	}
-	return nil
+// leave takes out a stream that was closed.
+func (c *conv) leave(s *streamtest.Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams = slices.DeleteFunc(c.streams, func(one *streamtest.Stream) bool { return one == s })
 }

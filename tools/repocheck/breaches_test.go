@@ -116,7 +116,12 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"logger", "e2e/soak/x_test.go", "log"},
 
 	{"test only", "daemon/x.go", "testing"},
-	{"test only", "daemon/daemontest/x.go", "testing"},
+	{"fakes of the daemon", "daemon/daemontest/x.go", "testing"},
+	{"fakes of the daemon", "daemon/native/nativetest/x.go", "./agentapi/backendtest"},
+	{"fakes of the daemon", "daemon/daemontest/x.go", "github.com/google/go-cmp/cmp"},
+	{"fakes of the daemon", "daemon/daemontest/x.go", "github.com/prometheus/common/expfmt"},
+	{"fakes of the daemon", "daemon/daemontest/x.go", "go.uber.org/goleak"},
+	{"fakes of the daemon", "daemon/daemontest/x.go", "pgregory.net/rapid"},
 	{"test only", "internal/setup/x.go", "github.com/google/go-cmp/cmp"},
 	{"test only", "tui/x.go", "go.uber.org/goleak"},
 	{"test only", "daemon/openai/x.go", "pgregory.net/rapid"},

@@ -24,6 +24,14 @@ type rule struct {
 // backends are the packages behind the seam. A new one belongs here.
 var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine"}
 
+// fakes are the packages of the daemon that stand for its backends in tests.
+var fakes = []string{"daemon/daemontest", "daemon/native/nativetest"}
+
+// testOnly are the packages that the program does not import.
+var testOnly = []string{
+	"./...test", "testing", "github.com/google/go-cmp", "github.com/prometheus", "go.uber.org/goleak", "pgregory.net/rapid",
+}
+
 // rules are all rules about imports; the linter has none. The picture that they keep
 // true is in docs/architecture.md.
 func rules(t *testing.T) []rule {
@@ -136,10 +144,12 @@ func rules(t *testing.T) []rule {
 		// What stays out.
 		{
 			name: "test only", why: "this is for tests, and for packages whose name ends in test",
-			not: []string{"agentapi/...test", "internal/...test", "cli/clitest"},
-			deny: []string{
-				"./...test", "testing", "github.com/google/go-cmp", "github.com/prometheus", "go.uber.org/goleak", "pgregory.net/rapid",
-			},
+			not:  append([]string{"agentapi/...test", "internal/...test", "cli/clitest"}, fakes...),
+			deny: testOnly,
+		},
+		{
+			name: "fakes of the daemon", why: "a fake of conversations needs no test, and may share its stream with another",
+			in: fakes, deny: testOnly, allow: below("internal/testkit/streamtest"),
 		},
 		{
 			name: "replaced", why: "use io and os, math/rand/v2, errors and fmt, and in tests go-cmp and plain Go",

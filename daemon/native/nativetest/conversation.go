@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/streamtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -41,7 +42,7 @@ type Conversation struct {
 	log              []event.Event
 	leaf             string
 	ids              int
-	streams          []*Stream
+	streams          []*streamtest.Stream
 }
 
 var _ control.Conversation = (*Conversation)(nil)
@@ -67,7 +68,7 @@ func (c *Conversation) put(source string, body event.Body) {
 		c.log = append(c.log, e)
 	}
 	for _, s := range c.streams {
-		s.add(e)
+		s.Push(e)
 	}
 }
 
@@ -127,17 +128,24 @@ func nullable(s string) any {
 func (c *Conversation) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
-	s := &Stream{of: c, wake: make(chan struct{}, 1)}
+	s := streamtest.New(c.leave)
 	state := event.New("state", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: json.RawMessage(`{}`)})
-	s.add(state)
+	s.Push(state)
 	if after != "" {
 		for _, e := range c.log[1+slices.IndexFunc(c.log, func(e event.Event) bool { return e.ID == after }):] {
-			s.add(e)
+			s.Push(e)
 		}
-		s.add(state)
+		s.Push(state)
 	}
 	c.streams = append(c.streams, s)
 	return s, nil
+}
+
+// leave takes out a watch that was closed.
+func (c *Conversation) leave(s *streamtest.Stream) {
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	c.streams = slices.DeleteFunc(c.streams, func(one *streamtest.Stream) bool { return one == s })
 }
 
 // Reopen ends all watches as if the conversation was closed and opened again, and puts
@@ -151,7 +159,7 @@ func (c *Conversation) Reopen(bodies ...event.Body) {
 		c.put(event.SourceUser, body)
 	}
 	for _, s := range ended {
-		s.finish(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was changed.", Err: control.ErrReopened})
+		s.Fail(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was changed.", Err: control.ErrReopened})
 	}
 }
 

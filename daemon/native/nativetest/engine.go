@@ -188,7 +188,7 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 	defer e.mu.Unlock()
 	e.list = slices.DeleteFunc(e.list, func(one *Conversation) bool { return one == c })
 	for _, s := range c.streams {
-		s.finish(notFound(id))
+		s.Fail(notFound(id))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (e *Engine) Rest(context.Context) error {
 	defer e.mu.Unlock()
 	for _, c := range e.list {
 		for _, s := range c.streams {
-			s.finish(agentapi.ErrUnavailable)
+			s.Fail(agentapi.ErrUnavailable)
 		}
 	}
 	return nil

@@ -1,34 +1,42 @@
-package nativetest
+// Package streamtest has the stream of events that fakes of conversations share. It keeps
+// events until they are read, and knows no conversation.
+package streamtest
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Stream is a watch of a Conversation.
+// Stream is an agentapi.Stream in memory.
 type Stream struct {
-	of   *Conversation
-	wake chan struct{}
+	leave func(*Stream)
+	wake  chan struct{}
 
 	mu    sync.Mutex
 	queue []event.Event
 	err   error
 }
 
-func (s *Stream) add(e event.Event) {
+// New returns a stream without events. leave is called when it is closed.
+func New(leave func(*Stream)) *Stream {
+	return &Stream{leave: leave, wake: make(chan struct{}, 1)}
+}
+
+// Push adds an event.
+func (s *Stream) Push(e event.Event) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.queue = append(s.queue, e)
+	s.mu.Unlock()
 	s.signal()
 }
 
-func (s *Stream) finish(err error) {
+// Fail ends the stream with an error, behind its events.
+func (s *Stream) Fail(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.err = err
+	s.mu.Unlock()
 	s.signal()
 }
 
@@ -62,10 +70,8 @@ func (s *Stream) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-// Close ends the watch.
+// Close takes the stream out of its conversation.
 func (s *Stream) Close() error {
-	s.of.engine.mu.Lock()
-	defer s.of.engine.mu.Unlock()
-	s.of.streams = slices.DeleteFunc(s.of.streams, func(one *Stream) bool { return one == s })
+	s.leave(s)
 	return nil
 }
