@@ -212,17 +212,3 @@ func (o *Object) Kinds(class string, of ...string) (kind string, ok bool) {
 	o.Value("", "Unknown kind '"+kind+"' for "+class+"; Expected one of: ["+listed(of)+"]")
 	return kind, false
 }
-
-// TruthMap checks a member that is an object of truth values and texts, or not there.
-func (o *Object) TruthMap(name string) {
-	o.NotNull(name, NoDict())
-	if in := o.Map(name); in != nil {
-		for _, member := range in.Names() {
-			for _, fault := range TruthOrText(in.members[member]) {
-				fault.Loc = append(in.at(member), fault.Loc...)
-				fault.Input = Shown(in.members[member], fault.Loc...)
-				*o.wrong = append(*o.wrong, fault)
-			}
-		}
-	}
-}

@@ -129,7 +129,7 @@ func readers() map[string]reader {
 			o.NotNull(name, pydantic.NoDict())
 			o.Map(name)
 		}),
-		"overrides": member((*pydantic.Object).TruthMap),
+		"overrides": overrides,
 		"whole":     readWhole,
 	}
 }
@@ -176,6 +176,26 @@ func member(check func(o *pydantic.Object, name string)) reader {
 		}
 		return "", below(err)
 	}
+}
+
+// overrides checks the members of an object as package shape does.
+func overrides(raw json.RawMessage) (string, []pydantic.Fault) {
+	o, err := pydantic.NewObject(raw)
+	if err != nil {
+		return "", []pydantic.Fault{pydantic.NoDict().At(nil, nil)}
+	}
+	var faults []pydantic.Fault
+	for _, name := range o.Names() {
+		raw := o.Raw(name)
+		if raw == nil {
+			raw = json.RawMessage("null")
+		}
+		for _, fault := range pydantic.TruthOrText(raw) {
+			fault.Loc = append([]any{name}, fault.Loc...)
+			faults = append(faults, fault)
+		}
+	}
+	return "", faults
 }
 
 // below are the faults of a value, without the name of the member.
