@@ -2,7 +2,7 @@
 // prints and the exit codes it ends with.
 //
 // The commands are in the packages below it, one for each noun; what they work
-// with is assembled in internal/setup. Stdout is data, stderr is everything else.
+// with is assembled in setup. Stdout is data, stderr is everything else.
 // Invariants: the environment, the clock, the streams, the user, the network and
 // the keyring reach a command through its [Env] only, and systemEnv is the one
 // function that takes them from the process; files are read and written at paths

@@ -15,8 +15,8 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/systemd"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // Env is what commands take from the world; see [kit.Env].

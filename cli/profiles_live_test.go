@@ -19,8 +19,8 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
-	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 
 const liveCanary = "CANARY-live-0123456789-of-a-key"

@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/storage"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // problem is an error as it is shown.

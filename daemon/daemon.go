@@ -3,7 +3,7 @@
 // one: completions, responses, conversations; what they share is in gate. If the
 // user asks for it, the package also lets clients in to OpenHands' own API
 // (native.go), which a [Native] answers; its routes are in the packages below
-// daemon/native.
+// daemon/openhandsapi.
 //
 // What a request means is read in daemon/openai, what an answer is in
 // agentapi/turn, whether a request runs at all in daemon/run.

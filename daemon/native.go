@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/gate"
-	"github.com/ohgw/ohgw/daemon/native/session"
-	"github.com/ohgw/ohgw/daemon/native/socket"
-	"github.com/ohgw/ohgw/daemon/native/through"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/session"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/socket"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/through"
 )
 
 // Native answers OpenHands' own API: /api, /sockets and the probes of an agent-server.

@@ -28,7 +28,7 @@ func TestTheRoutesAreThoseOfTheNewestAgentServer(t *testing.T) {
 			served[strings.ToUpper(method)+"\t"+path] = true
 		}
 	}
-	routes, err := os.ReadFile("../daemon/native/testdata/routes.tsv")
+	routes, err := os.ReadFile("../daemon/openhandsapi/testdata/routes.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestEveryRouteOfAnAgentServerIsAnswered(t *testing.T) {
 			answered[strings.ToUpper(method)+" "+parameter.ReplaceAllString(path, "{}")] = true
 		}
 	}
-	routes, err := os.ReadFile("../daemon/native/testdata/routes.tsv")
+	routes, err := os.ReadFile("../daemon/openhandsapi/testdata/routes.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ type route struct {
 // agentServerRoutes are those that need a key.
 func agentServerRoutes(t *testing.T) []route {
 	t.Helper()
-	text, err := os.ReadFile("../daemon/native/testdata/routes.tsv")
+	text, err := os.ReadFile("../daemon/openhandsapi/testdata/routes.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/daemon/native/live"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/live"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )

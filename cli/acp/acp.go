@@ -16,10 +16,10 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/setup/running"
-	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup/running"
+	"github.com/ohgw/ohgw/setup/serving"
 )
 
 // options is the command line of acp.

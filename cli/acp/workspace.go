@@ -9,9 +9,9 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/workdir"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // workspace is the directory that a session names, as the gateway takes it, or

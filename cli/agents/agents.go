@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/roster"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/roster"
 )
 
 // New makes the command "agents".

@@ -7,8 +7,8 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/roster"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/roster"
 )
 
 func newList(opts *options) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/keyfile"
-	"github.com/ohgw/ohgw/internal/setup/roster"
 	"github.com/ohgw/ohgw/internal/storage"
+	"github.com/ohgw/ohgw/setup/roster"
 )
 
 // newOptions is what the command takes.

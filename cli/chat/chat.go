@@ -23,11 +23,11 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/sandbox"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/running"
-	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/running"
+	"github.com/ohgw/ohgw/setup/serving"
 	"github.com/ohgw/ohgw/tui"
 )
 
@@ -272,10 +272,10 @@ type session struct {
 	client *gateway.Client
 	// unresolved says that model is as the user typed it, because the gateway had no list.
 	unresolved bool
-	asker  *running.Daemon // nil for a gateway of our own
-	own    *serving.Own
-	demo   bool   // asked for on the command line: a daemon that runs has none
-	here   string // the flag because of which a daemon that runs is not used
+	asker      *running.Daemon // nil for a gateway of our own
+	own        *serving.Own
+	demo       bool   // asked for on the command line: a daemon that runs has none
+	here       string // the flag because of which a daemon that runs is not used
 
 	directory string    // that new conversations work in; "" for the gateway's choice
 	readOnly  bool      // they do not change it

@@ -20,9 +20,9 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/setup/running"
-	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup/running"
+	"github.com/ohgw/ohgw/setup/serving"
 	"github.com/ohgw/ohgw/tui"
 )
 

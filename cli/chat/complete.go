@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // completeConversations offers the recent conversations.

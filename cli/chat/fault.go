@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/netcause"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/running"
 )
 
 // faultOf is an error of the gateway as a person should read it here.

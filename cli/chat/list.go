@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/tui"
 )
 

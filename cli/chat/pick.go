@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // anyOf is the value of --conversation that lets the user choose among all.

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/plainjson"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // textAnswer prints an answer for people: the text to stdout, the rest to

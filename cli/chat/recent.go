@@ -17,9 +17,9 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/truncate"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/tui"
 	cells "github.com/ohgw/ohgw/tui/wrap"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup/setuptest"
+	"github.com/ohgw/ohgw/setup/setuptest"
 )
 
 // App is an App with what it has printed.

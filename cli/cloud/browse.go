@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup/cloud"
 	"github.com/ohgw/ohgw/tui/browse"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 // livePause is how often the agent-server of a conversation is asked.

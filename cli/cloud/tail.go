@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 // tailOptions is what the command takes.

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // New makes the command "conversations".

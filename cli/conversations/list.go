@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // listOptions is what the command takes.

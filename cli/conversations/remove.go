@@ -9,9 +9,9 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 // removeOptions is what the command takes.

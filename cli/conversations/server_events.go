@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 // runServerEvents prints the stored events of a conversation on a server.

@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/plainjson"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/cloud"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 

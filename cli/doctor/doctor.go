@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/inspect"
+	"github.com/ohgw/ohgw/setup/inspect"
 )
 
 // New makes the command "doctor".

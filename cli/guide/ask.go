@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/modelcheck"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 
 // The answers to the first question that are not providers.

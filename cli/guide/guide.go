@@ -4,7 +4,7 @@
 //
 // What it asks for and a flag has given is not asked. Without a terminal,
 // nothing is asked, and what is missing is an error. What it offers, checks and
-// stores is in internal/setup/firstrun.
+// stores is in setup/firstrun.
 package guide
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/modelcheck"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 
 // Options are what is known of the profile, and how it is stored. The zero value

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // importOptions is what the command takes.

@@ -14,8 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/suggest"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // New makes the command "keys".

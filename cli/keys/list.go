@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 func newList(opts *options) *cobra.Command {

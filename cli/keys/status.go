@@ -13,8 +13,8 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/setup"
 )
 
 func newStatus(opts *options) *cobra.Command {

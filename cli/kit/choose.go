@@ -12,8 +12,8 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/suggest"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // Option is one of the known answers to a question.

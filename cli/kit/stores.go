@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/running"
 )
 
 // CompleteProfiles offers the names of profiles.

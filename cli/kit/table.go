@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/inspect"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/inspect"
 )
 
 // glance bounds how long the bare command looks for an agent-server.

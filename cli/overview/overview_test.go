@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/cli/clitest"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/firstrun"
 )
 
 func TestAFreshInstallationHasItsNextSteps(t *testing.T) {

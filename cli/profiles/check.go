@@ -14,9 +14,9 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/modelcheck"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 
 // addLive puts what the models said into the report of a check, in which problems

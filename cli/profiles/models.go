@@ -2,7 +2,7 @@ package profiles
 
 import (
 	"github.com/ohgw/ohgw/internal/openhands/canon"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // knownModels are the models that OpenHands serves itself, and the beginnings

@@ -16,9 +16,9 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/workdir"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // rules are what holds for agents in the current directory: the settings, and what

@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/setup/agents"
-	"github.com/ohgw/ohgw/internal/setup/firstrun"
-	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/serving"
 )
 
 // greeting is what there is to say about a daemon that is ready.

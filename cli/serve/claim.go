@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // checkSettings looks at settings that are wrong together, or here.

@@ -20,8 +20,8 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/logfile"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/setup/serving"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/setup/running"
 )
 
 // NewStop makes the command "stop".

@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 // addOptions is what the command takes.

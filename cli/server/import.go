@@ -17,8 +17,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // importOptions is what the command takes.

@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/servers"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // New makes the command "server".

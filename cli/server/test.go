@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
-	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/cloud"
 )
 
 func newTest(a *kit.App, flags kit.SettingFlags) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/service"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/setup"
 )
 
 func newStatus(a *kit.App) *cobra.Command {

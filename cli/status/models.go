@@ -14,8 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/setup/running"
-	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/setup/running"
+	"github.com/ohgw/ohgw/setup/serving"
 )
 
 // NewModels makes the command "models".

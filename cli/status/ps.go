@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/setup/running"
 )
 
 // NewPs makes the command "ps".

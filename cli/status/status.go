@@ -17,7 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // New makes the command "status".

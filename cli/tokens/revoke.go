@@ -8,8 +8,8 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // revokeOptions is what the command takes.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/setup"
 )
 
 func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {

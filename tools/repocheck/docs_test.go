@@ -370,10 +370,10 @@ func TestRecordsSayWhatIsServed(t *testing.T) {
 	t.Parallel()
 	record := read(t, "docs/adr/0021-openhands-own-api.md")
 	for _, s := range sources(t) {
-		if s.test || s.dir != "internal/setup/agents" || !strings.Contains(read(t, s.name), "func nativeAPI(") {
+		if s.test || s.dir != "setup/agents" || !strings.Contains(read(t, s.name), "func nativeAPI(") {
 			continue
 		}
-		for _, place := range []string{"`daemon/native`", "`agentapi/control`", "`agentapi/engine`"} {
+		for _, place := range []string{"`daemon/openhandsapi`", "`agentapi/control`", "`agentapi/engine`"} {
 			if !strings.Contains(record, place) {
 				t.Errorf("docs/adr/0021-openhands-own-api.md does not name %s", place)
 			}
@@ -383,5 +383,5 @@ func TestRecordsSayWhatIsServed(t *testing.T) {
 		}
 		return
 	}
-	t.Error("internal/setup/agents does not serve OpenHands' own API any more: its record has to say so")
+	t.Error("setup/agents does not serve OpenHands' own API any more: its record has to say so")
 }

@@ -25,7 +25,7 @@ type rule struct {
 var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine"}
 
 // fakes are the packages of the daemon that stand for its backends in tests.
-var fakes = []string{"daemon/daemontest", "daemon/native/nativetest"}
+var fakes = []string{"daemon/daemontest", "daemon/openhandsapi/nativetest"}
 
 // testOnly are the packages that the program does not import.
 var testOnly = []string{
@@ -49,15 +49,15 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "leaves", why: "imports point down: these are below the daemon, the chat and the commands",
-			in: []string{"agentapi", "internal"}, not: []string{"internal/setup"}, deny: below("cli", "daemon", "tui"),
+			in: []string{"agentapi", "internal"}, deny: below("cli", "daemon", "tui"),
 		},
 		{
 			name: "assembled", why: "what is assembled does not know what assembles it",
-			not: []string{"cli", "internal/setup", "tools", "e2e"}, deny: below("internal/setup"),
+			not: []string{"cli", "setup", "tools", "e2e"}, deny: below("setup"),
 		},
 		{
 			name: "setup", why: "package setup is below the commands, and prints nothing: notes go to setup.Notes",
-			in: []string{"internal/setup"}, tests: true, deny: below("cli", "tui", "internal/iostream"),
+			in: []string{"setup"}, tests: true, deny: below("cli", "tui", "internal/iostream"),
 		},
 		{
 			name: "daemon", why: "the daemon knows neither the commands nor the chat, which is its client",
@@ -69,11 +69,11 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "gate", why: "what all APIs of the daemon share is below each of them",
-			in: []string{"daemon/gate"}, deny: below("daemon/completions", "daemon/responses", "daemon/conversations", "daemon/native", "daemon/chats"),
+			in: []string{"daemon/gate"}, deny: below("daemon/completions", "daemon/responses", "daemon/conversations", "daemon/openhandsapi", "daemon/chats"),
 		},
 		{
 			name: "completions", why: "a response is made as a chat completion is, not the other way round",
-			in: []string{"daemon/completions"}, deny: below("daemon/responses", "daemon/conversations", "daemon/native"),
+			in: []string{"daemon/completions"}, deny: below("daemon/responses", "daemon/conversations", "daemon/openhandsapi"),
 		},
 		{
 			name: "daemon and settings", why: "settings reach the daemon as a Config; profiles and LLM keys belong to the backend",
@@ -99,11 +99,11 @@ func rules(t *testing.T) []rule {
 			in: []string{"cli"}, deny: below("agentapi/agentserver"),
 		},
 		{
-			name: "backends", why: "backends meet in internal/setup",
+			name: "backends", why: "backends meet in setup",
 			apart: backends,
 		},
 		{
-			name: "tests of backends", why: "backends meet in internal/setup; only tests of the Cloud put an agent-server behind it",
+			name: "tests of backends", why: "backends meet in setup; only tests of the Cloud put an agent-server behind it",
 			in: []string{"agentapi/agentserver", "agentapi/engine"}, apart: []string{"agentapi/agentserver", "agentapi/engine"}, tests: true, deny: below("agentapi/cloud"),
 		},
 
@@ -132,7 +132,7 @@ func rules(t *testing.T) []rule {
 			name: "websocket", why: "sockets belong to the backend that has them, to its fake, and to what serves or passes on the API of OpenHands",
 			not: []string{
 				"agentapi/agentserver", "agentapi/backendtest",
-				"daemon/native/live", "daemon/native/shell", "daemon/native/socket", "daemon/native/through",
+				"daemon/openhandsapi/live", "daemon/openhandsapi/shell", "daemon/openhandsapi/socket", "daemon/openhandsapi/through",
 			},
 			deny: []string{"github.com/coder/websocket"},
 		},
@@ -144,7 +144,7 @@ func rules(t *testing.T) []rule {
 		// What stays out.
 		{
 			name: "test only", why: "this is for tests, and for packages whose name ends in test",
-			not:  append([]string{"agentapi/...test", "internal/...test", "cli/clitest"}, fakes...),
+			not:  append([]string{"agentapi/...test", "internal/...test", "setup/...test", "cli/clitest"}, fakes...),
 			deny: testOnly,
 		},
 		{

@@ -4,7 +4,7 @@
 //
 // The package-level functions read single values. An [Object] reads the members of an
 // object and collects what is wrong with them. What the objects of OpenHands look like
-// is in package shape, and how a request and its answer are sent in daemon/native/wire.
+// is in package shape, and how a request and its answer are sent in daemon/openhandsapi/wire.
 package pydantic
 
 import (

@@ -1,0 +1,167 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/ohgw/ohgw/daemon/openhandsapi/shape"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/hookfile"
+)
+
+// Agent is one that the agent can give tasks to.
+type Agent struct {
+	Name, Description, Model, Prompt string
+	Color, Permission                string // "" is none
+	Tools, Skills, Examples          []string
+	MaxIterations                    int     // 0 is no limit
+	MaxBudget                        float64 // the same
+	// Servers are MCP servers by name, without their secrets, Hooks and Condenser
+	// OpenHands' objects; nil: none.
+	Servers, Hooks, Condenser json.RawMessage
+	NoCondenser               bool                       // its conversations are never condensed
+	ProfileDir                string                     // a directory of LLM profiles of its own; "" is OpenHands'
+	Metadata                  map[string]json.RawMessage // members of its file that have no meaning
+	Source                    string                     // its file; "" for one that is built in
+	User                      bool                       // it is the user's, not the project's
+}
+
+// agentInfo is one of them in OpenHands' form.
+type agentInfo struct {
+	Name          string          `json:"name"`
+	Description   string          `json:"description"`
+	Model         string          `json:"model"`
+	Color         *string         `json:"color"`
+	Tools         []string        `json:"tools"`
+	Skills        []string        `json:"skills"`
+	Prompt        string          `json:"system_prompt"`
+	Examples      []string        `json:"when_to_use_examples"`
+	Permission    *string         `json:"permission_mode"`
+	MaxIterations *int            `json:"max_iteration_per_run"`
+	MaxBudget     *float64        `json:"max_budget_per_run"`
+	Config        json.RawMessage `json:"mcp_config"`
+	Servers       json.RawMessage `json:"mcp_servers"` // the same, by its older name
+	ProfileDir    *string         `json:"profile_store_dir"`
+	Hooks         any             `json:"hooks"`
+	Condenser     any             `json:"condenser"`
+	Metadata      any             `json:"metadata"`
+	Level         string          `json:"level"` // project, user or builtin
+	Source        *string         `json:"source"`
+	Builtin       bool            `json:"is_builtin"`
+}
+
+// agents lists the agents of a project, of the user, and those that are built in.
+func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
+	body := struct {
+		User    bool    `json:"load_user"`
+		Project bool    `json:"load_project"`
+		Builtin bool    `json:"load_builtin"`
+		Dir     *string `json:"project_dir"`
+	}{User: true, Project: true, Builtin: true}
+	if err := wire.ReadBody(r, &body, false); err != nil {
+		return err
+	}
+	dir := ""
+	if body.Project && body.Dir != nil {
+		dir = *body.Dir
+	}
+	list := []agentInfo{}
+	for _, a := range s.Agents(r.Context(), dir, body.User, body.Builtin) {
+		list = append(list, agentInfoOf(a))
+	}
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"agents": list})
+	return nil
+}
+
+func agentInfoOf(a Agent) agentInfo {
+	info := agentInfo{
+		Name: a.Name, Description: a.Description, Model: a.Model, Color: orNull(a.Color), Tools: listed(a.Tools), Skills: listed(a.Skills), Prompt: a.Prompt,
+		Examples: listed(a.Examples), Permission: orNull(a.Permission), MaxIterations: orNull(a.MaxIterations), MaxBudget: orNull(a.MaxBudget),
+		Config: a.Servers, Servers: a.Servers, ProfileDir: orNull(a.ProfileDir), Hooks: hooksOf(a.Hooks), Condenser: condenserOf(a),
+		Metadata: struct{}{}, Level: "project", Source: orNull(a.Source),
+	}
+	if len(a.Metadata) > 0 {
+		info.Metadata = a.Metadata
+	}
+	switch {
+	case a.Source == "":
+		info.Level, info.Builtin = "builtin", true
+	case a.User:
+		info.Level = "user"
+	}
+	return info
+}
+
+// orNull is nil for a zero value.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func listed(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// hooksOf are hooks of a definition with all events and with OpenHands' defaults; those
+// that cannot be read stay as they are.
+func hooksOf(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	found, err := hookfile.Parse(raw)
+	switch {
+	case err != nil:
+		return raw
+	case found == nil:
+		return hookfile.Empty()
+	}
+	return found
+}
+
+// condenserOf is the condenser of an agent's conversations, with OpenHands' defaults and
+// without secrets; nil is the usual one.
+func condenserOf(a Agent) any {
+	if a.NoCondenser {
+		return map[string]any{"kind": "NoOpCondenser"}
+	}
+	var condenser map[string]any
+	if json.Unmarshal(a.Condenser, &condenser) != nil || condenser == nil {
+		return nil
+	}
+	hide(condenser, false)
+	if err := shape.Agent(map[string]any{"condenser": condenser}); err != nil {
+		return nil
+	}
+	return condenser
+}
+
+// hide is v without its secrets. With all, each text in it is one.
+func hide(v any, all bool) any {
+	switch v := v.(type) {
+	case string:
+		if all {
+			return hidden.Redacted
+		}
+	case []any:
+		for i := range v {
+			v[i] = hide(v[i], all)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = hide(v[name], all || slices.Contains(secretMembers(), name))
+		}
+	}
+	return v
+}
+
+func secretMembers() []string {
+	return []string{"extra_headers", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"}
+}

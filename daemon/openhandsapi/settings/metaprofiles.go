@@ -1,0 +1,43 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+)
+
+func (s *server) metaProfileRoutes() []wire.Route {
+	const path, one = "/api/meta-profiles", "/api/meta-profiles/{name}"
+	k := kind{noun: "Meta-profile", save: s.saveMetaProfile, remove: s.Store.RemoveMetaProfile}
+	return []wire.Route{
+		{Method: http.MethodGet, Path: path, Summary: "Meta-profiles, which name LLM profiles for kinds of tasks", Handle: list(s.Store.MetaProfiles)},
+		{Method: http.MethodGet, Path: one, Summary: "One meta-profile", Handle: byName(http.StatusOK, s.metaProfile)},
+		{Method: http.MethodPost, Path: one, Summary: "Save a meta-profile", Body: true, Handle: k.saved()},
+		{Method: http.MethodDelete, Path: one, Summary: "Delete a meta-profile", Handle: k.removed()},
+		{Method: http.MethodPost, Path: one + "/activate", Summary: "Make a meta-profile the active one", Handle: byName(http.StatusOK, s.activateMetaProfile)},
+	}
+}
+
+func (s *server) metaProfile(r *http.Request, name string) (any, error) {
+	config, err := s.Store.MetaProfile(r.Context(), name)
+	return map[string]any{"name": name, "config": config}, err
+}
+
+func (s *server) saveMetaProfile(r *http.Request, name string) error {
+	var body json.RawMessage
+	if err := wire.ReadBody(r, &body, false); err != nil {
+		return err
+	}
+	return s.Store.SaveMetaProfile(r.Context(), name, body)
+}
+
+func (s *server) activateMetaProfile(r *http.Request, name string) (any, error) {
+	applied, err := s.Store.ActivateMetaProfile(r.Context(), name)
+	message := fmt.Sprintf("Meta-profile '%s' activated", name)
+	if !applied {
+		message = fmt.Sprintf("Meta-profile '%s' not activated: the current agent settings cannot route between models", name)
+	}
+	return map[string]any{"name": name, "message": message, "applied": applied}, err
+}

@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+	"github.com/ohgw/ohgw/internal/openhands"
+)
+
+func (s *server) profileRoutes() []wire.Route {
+	const path, one = "/api/profiles", "/api/profiles/{name}"
+	k := kind{"Profile", s.saveProfile, s.Store.RemoveLLMProfile, s.Store.RenameLLMProfile}
+	return []wire.Route{
+		{Method: http.MethodGet, Path: path, Summary: "LLM profiles", Handle: list(s.Store.LLMProfiles)},
+		{
+			Method: http.MethodGet, Path: one, Summary: "One LLM profile; X-Expose-Secrets says how secrets are shown",
+			Handle: byName(http.StatusOK, s.profile),
+		},
+		{Method: http.MethodPost, Path: one, Summary: "Save an LLM profile", Body: true, Handle: k.saved()},
+		{Method: http.MethodDelete, Path: one, Summary: "Delete an LLM profile", Handle: k.removed()},
+		{Method: http.MethodPost, Path: one + "/rename", Summary: "Rename an LLM profile", Body: true, Handle: k.renamed()},
+		{Method: http.MethodPost, Path: one + "/activate", Summary: "Make an LLM profile the active one", Handle: byName(http.StatusOK, s.activateProfile)},
+		{Method: http.MethodPost, Path: one + "/validate", Summary: "Try an LLM with one call", Body: true, Handle: byName(http.StatusOK, s.validateProfile)},
+	}
+}
+
+func (s *server) profile(r *http.Request, name string) (openhands.LLMConfig, error) {
+	e, err := exposure(r)
+	if err != nil {
+		return openhands.LLMConfig{}, err
+	}
+	return s.Store.LLMProfile(r.Context(), name, e)
+}
+
+// llmBody is the body of calls that send an LLM.
+type llmBody struct {
+	LLM     json.RawMessage `json:"llm"`
+	Secrets *bool           `json:"include_secrets"`
+}
+
+func readLLM(r *http.Request) (llmBody, error) {
+	var body llmBody
+	if err := wire.ReadBody(r, &body, false); err != nil {
+		return body, err
+	}
+	if body.LLM == nil {
+		return body, missing("llm")
+	}
+	return body, nil
+}
+
+func (s *server) saveProfile(r *http.Request, name string) error {
+	body, err := readLLM(r)
+	if err != nil {
+		return err
+	}
+	return s.Store.SaveLLMProfile(r.Context(), name, body.LLM, body.Secrets == nil || *body.Secrets)
+}
+
+func (s *server) activateProfile(r *http.Request, name string) (any, error) {
+	return map[string]any{
+		"name": name, "message": fmt.Sprintf("Profile '%s' activated and applied to current settings", name), "llm_applied": true,
+	}, s.Store.ActivateLLMProfile(r.Context(), name)
+}
+
+func (s *server) validateProfile(r *http.Request, _ string) (any, error) {
+	body, err := readLLM(r)
+	if err != nil {
+		return nil, err
+	}
+	llm, err := s.Store.ParseLLM(body.LLM)
+	if err != nil {
+		return nil, err
+	}
+	if trial := s.Try(r.Context(), llm); !trial.OK {
+		return map[string]any{"valid": false, "error": map[string]string{"type": trial.Type, "message": trial.Msg}}, nil
+	}
+	return map[string]any{"valid": true, "error": nil}, nil
+}

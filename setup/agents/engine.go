@@ -1,0 +1,136 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/boxpool"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/id"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/roster"
+)
+
+// openEngine makes the embedded agent: it needs no server.
+func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return Backend{}, err
+	}
+	places, err := env.Places()
+	if err != nil {
+		return Backend{}, err
+	}
+	ciphers := env.Ciphers(places)
+	files := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
+	host, err := env.Hostname()
+	if err != nil {
+		return Backend{}, fault.New("cannot read the host name", "set a host name; it is recorded in each conversation's lease", err)
+	}
+	keys, err := env.OpenKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return Backend{}, err
+	}
+	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
+	settings := newEngineSettings(files, log)
+	seal, unseal := sealer(env, ciphers)
+	base := llmConfig(env, s, log)
+	conversations := filepath.Join(dirs.State, "conversations")
+	boxes, err := openSandbox(ctx, env, s, dirs, places, conversations, log)
+	if err != nil {
+		return Backend{}, err
+	}
+	profiles.alone = demoAlone(boxes)
+	kept := openFiles(env, files, ciphers, keys, userOf(dirs, places), log)
+	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
+	profiles.agents = named
+	backend := engine.New(engine.Config{
+		Dir:      conversations,
+		Profiles: profiles,
+		Agents:   named, Opened: named.Opened,
+		NewModel: profiles.newModel(base),
+		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
+			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
+			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
+			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now, Router: files.Router,
+		})),
+		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
+		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
+		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
+		PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
+		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
+		Now: env.Now, Log: log,
+	})
+	own := boxpool.New(boxpool.Config{
+		Manager: boxes, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
+		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
+	})
+	api, err := nativeAPI(s, nativeParts{
+		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
+		kept: kept, trial: tryLLM(base), address: ownAddress(s, dirs.Runtime),
+	})
+	if err != nil {
+		return Backend{}, errors.Join(err, backend.Close())
+	}
+	return Backend{
+		Backend: backend, homes: sweptHomes(boxes, dirs, conversations), Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: switchedOff(s),
+	}, nil
+}
+
+// userOf is where the user's own skills are.
+func userOf(dirs paths.Set, places profile.Places) skill.User {
+	return skill.User{Home: dirs.Home, Base: places.Base()}
+}
+
+// maxIdle is how many conversations stay open that nobody uses.
+func maxIdle(s *config.Settings) int {
+	if s.Idle.Max == 0 || s.Idle.Time == 0 {
+		return -1 // the engine's word for none
+	}
+	return s.Idle.Max
+}
+
+// ownAddress is where this daemon serves OpenHands' own API, once it does: programs
+// name secrets that it stores by their paths there.
+func ownAddress(s *config.Settings, runtime string) func() string {
+	if !s.Native {
+		return nil
+	}
+	return func() string {
+		info, err := instance.Find(runtime)
+		if err != nil {
+			return "" // not published: such a secret cannot be looked up
+		}
+		return info.URL
+	}
+}
+
+// leaseHolder is this process in the leases of its conversations.
+func leaseHolder(env *setup.Env, host string) store.Holder {
+	return store.Holder{Instance: id.New(""), Host: host, PID: env.PID, Alive: processLives}
+}
+
+// promptSize is how much agents are told, by the settings.
+func promptSize(s *config.Settings) conversation.PromptSize {
+	if s.PromptSize == "auto" {
+		return conversation.AutoPrompt
+	}
+	return conversation.PromptSize(s.PromptSize)
+}

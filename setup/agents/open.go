@@ -1,0 +1,110 @@
+// Package agents opens what runs the agents: an agent-server that was named or
+// found, an account on OpenHands Cloud, or the embedded agent with the profiles,
+// keys and sandboxes that it needs.
+//
+// It also assembles OpenHands' own API for the daemon: passed on to an
+// agent-server, or served over the embedded agent with the sandboxes for the API's
+// commands, files and git worktrees.
+package agents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/setup"
+)
+
+// DefaultServer is where an agent-server listens when nobody says otherwise.
+const DefaultServer = "http://" + defaultAddress
+
+const defaultAddress = "127.0.0.1:8000" // of localport.AgentServer
+
+// FirstLook bounds how long the start waits for the backend's answer.
+const FirstLook = 2 * time.Second
+
+// Open chooses what runs the agents: OpenHands Cloud, if it is chosen, or an
+// agent-server that was named, or one that answers on this machine, or the embedded
+// agent. With settings of the sandbox, an agent-server has to be named.
+func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	switch {
+	case s.Backend == "embedded":
+		return openEngine(ctx, env, s, log, "chosen by "+s.Origin("backend").String())
+	case s.Demo && s.Backend == "auto":
+		return openEngine(ctx, env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
+	case s.Demo:
+		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
+	case s.Backend == "cloud":
+		return openCloud(ctx, env, s, log)
+	}
+	if why := notAdopted(ctx, env, s); why != "" {
+		return openEngine(ctx, env, s, log, why)
+	}
+	chosen, err := openServer(ctx, env, s, log)
+	if err == nil {
+		warnOfFlags(env, s, "the agent-server at "+chosen.Status.Address)
+	}
+	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
+		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
+	}
+	return chosen, err
+}
+
+// notAdopted says why an agent-server that answers on this machine is not used,
+// although nobody chose another backend: it would run the commands outside of the
+// sandbox, and who has settings of the sandbox wants one. "" if there is no such
+// server, or no such setting.
+func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string {
+	key, from := setSandbox(s)
+	if key == "" || s.Backend != "auto" || s.AgentServer.URL != "" {
+		return ""
+	}
+	look, cancel := context.WithTimeout(ctx, FirstLook)
+	defer cancel()
+	address := Find(look, env, s)
+	if address == "" {
+		return ""
+	}
+	return fmt.Sprintf("an agent-server answers at %s, but %s is set (%s): name it with --agent-server to use it", address, key, from)
+}
+
+// setSandbox is the first setting of the sandbox that is not a default, and where it
+// was set; "" if there is none.
+func setSandbox(s *config.Settings) (key, from string) {
+	for _, f := range config.Fields() {
+		if o := s.Origin(f.Key); f.Section == config.SandboxSection && o.Kind != config.FromDefault {
+			return f.Key, o.String()
+		}
+	}
+	if len(s.Workspaces) > 0 {
+		return "sandbox.workspace", s.File
+	}
+	return "", ""
+}
+
+// warnOfFlags says that what runs the agents elsewhere does not know the flags of the
+// sandbox.
+func warnOfFlags(env *setup.Env, s *config.Settings, what string) {
+	if flags := s.GivenIn(config.SandboxSection); len(flags) > 0 {
+		env.Note("warning: no effect of %s: %s runs commands outside of ohgw's sandbox", strings.Join(flags, ", "), what)
+	}
+}
+
+// Find is the address of the agent-server that answers where Open would look for
+// one; "" if none does.
+func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
+	address := cmp.Or(s.AgentServer.URL, "http://"+env.UsualAddress(defaultAddress))
+	if s.Backend == "embedded" || s.Backend == "cloud" {
+		return ""
+	}
+	if _, err := agentserver.Probe(ctx, env.HTTP, address); err != nil {
+		return ""
+	}
+	return address
+}

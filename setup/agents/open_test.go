@@ -1,0 +1,132 @@
+package agents
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/setuptest"
+)
+
+// said are the notes of an Env.
+type said struct {
+	setup.Silent
+
+	notes []string
+}
+
+func (s *said) Note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// besideServer is an Env where an agent-server answers at the usual address.
+func besideServer(t *testing.T) (env *setup.Env, notes *said, address string) {
+	t.Helper()
+	server := fakeserver.New(t, fakeserver.Options{})
+	env, notes = setuptest.New(t, nil), &said{}
+	env.Notes = notes
+	env.Usual = func(string) string { return strings.TrimPrefix(server.URL, "http://") }
+	return env, notes, server.URL
+}
+
+// settingsOf are those of the variables, the flags and the text of a config file.
+func settingsOf(t *testing.T, file string, variables map[string]string, flags map[string][]string) *config.Settings {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(at, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Load(config.Source{File: at, Getenv: func(name string) string { return variables[name] }, Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// An agent-server that nobody named runs commands outside of the sandbox. It is not
+// preferred where somebody has set anything of the sandbox.
+func TestTheSandboxIsNotLeftInSilence(t *testing.T) {
+	t.Parallel()
+	env, _, address := besideServer(t)
+	for name, tt := range map[string]struct {
+		file      string
+		variables map[string]string
+		flags     map[string][]string
+		want      string // of the reason; "" if the server is used
+	}{
+		"nothing set":        {},
+		"another setting":    {file: "demo = false\n"},
+		"a flag":             {flags: map[string][]string{"sandbox": {"on"}}, want: "sandbox.mode is set (--sandbox)"},
+		"a variable":         {variables: map[string]string{"OHGW_SANDBOX_REQUIRE": "full"}, want: "sandbox.minimum is set (OHGW_SANDBOX_REQUIRE)"},
+		"the file":           {file: "[sandbox]\nstrict = true\n", want: "sandbox.strict is set (/"},
+		"one workspace":      {file: "[sandbox.workspace.\"/src/app\"]\nstrict = true\n", want: "sandbox.workspace is set (/"},
+		"a server was named": {flags: map[string][]string{"sandbox": {"on"}, "agent-server": {address}}},
+		"asked for a server": {flags: map[string][]string{"sandbox": {"on"}, "backend": {"agent-server"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := notAdopted(t.Context(), env, settingsOf(t, tt.file, tt.variables, tt.flags))
+			if tt.want == "" && got == "" {
+				return
+			}
+			if tt.want == "" || !strings.HasPrefix(got, "an agent-server answers at "+address+", but "+tt.want) ||
+				!strings.HasSuffix(got, "): name it with --agent-server to use it") {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+	if got := notAdopted(t.Context(), setuptest.New(t, nil), settingsOf(t, "", nil, map[string][]string{"sandbox": {"on"}})); got != "" {
+		t.Errorf("without a server: %q", got)
+	}
+}
+
+func TestOpenSaysWhoKeepsTheCommands(t *testing.T) {
+	t.Parallel()
+	off := map[string][]string{"sandbox": {"off"}} // an engine that asks the kernel for nothing
+	for name, tt := range map[string]struct {
+		named   bool
+		flags   map[string][]string
+		backend string
+		why     string
+		notes   int
+	}{
+		"found":                    {backend: "agent-server", why: "it runs commands outside of ohgw's sandbox"},
+		"found beside a setting":   {flags: off, backend: "embedded", why: "name it with --agent-server to use it"},
+		"named":                    {named: true, backend: "agent-server", why: "named by --agent-server"},
+		"named beside the setting": {named: true, flags: off, backend: "agent-server", why: "named by --agent-server", notes: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, notes, address := besideServer(t)
+			flags := map[string][]string{"key-store": {"file"}}
+			for flag, values := range tt.flags {
+				flags[flag] = values
+			}
+			if tt.named {
+				flags["agent-server"] = []string{address}
+			}
+			b, err := Open(t.Context(), env, settingsOf(t, "", nil, flags), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+			if b.Status.Name != tt.backend || !strings.Contains(b.Line(), tt.why) {
+				t.Errorf("%s", b.Line())
+			}
+			if len(notes.notes) != tt.notes {
+				t.Errorf("said %q", notes.notes)
+			}
+			for _, note := range notes.notes {
+				if !strings.HasPrefix(note, "warning: no effect of --sandbox: the agent-server at "+address) {
+					t.Errorf("said %q", note)
+				}
+			}
+		})
+	}
+}
