@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -17,11 +16,9 @@ import (
 	"github.com/ohgw/ohgw/daemon/openhandsapi/live"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/logins"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/probes"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/scoped"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/session"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/settings"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/trajectory"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/workspaces"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -58,28 +55,22 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, cookies := p.api.Commands(p.env.Now, p.log), session.New(p.env.Now)
-	var routes []wire.Route
-	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
-	routes = append(routes, conversations.Routes(conversations.Config{
-		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, LLM: p.kept.ResolveLLM, Worktree: p.api.Worktree, Logger: p.log,
-	})...)
 	servers := newTrial(p.env, p.kept, boxesOf(p.boxes), p.log)
-	toServers := logins.New(logins.Config{Try: servers.login, Address: p.address, Now: p.env.Now, NewID: uuid.New})
-	routes = append(routes, catalogueRoutes(p.user, servers)...)
-	routes = append(routes, toServers.Routes()...)
-	routes = append(routes, extensionRoutes(p.env, p.user, p.log)...)
-	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
-	routes = append(routes, commands.Routes()...)
-	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
-	routes = append(routes, p.api.Routes(p.engine, p.log)...)
-	routes = append(routes, scoped.Routes(scoped.Config{Workspace: boxpool.WorkspaceOf(p.engine), Served: routes})...)
-	routes = append(routes, githost.Routes(githost.Config{Secret: secretOr(p.kept), HTTP: p.env.HTTP})...)
-	routes = append(routes, cookies.Routes()...)
-	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
-	events := live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log})
-	sockets := map[string]openhandsapi.Sockets{"bash-events": commands, live.Name: events, live.Session: events}
-	return openhandsapi.New(openhandsapi.Config{
-		Routes: routes, Open: toServers.Open(), Ends: []io.Closer{toServers}, Sockets: sockets, Cookies: cookies.CookieKey, Logger: p.log,
+	return openhandsapi.Over(openhandsapi.Parts{
+		Engine: p.engine, Boxes: p.api, Logger: p.log,
+		Probes: probes.Config{Now: p.env.Now, Tools: toolset.Names()},
+		Conversations: conversations.Config{
+			Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, LLM: p.kept.ResolveLLM, Worktree: p.api.Worktree, Logger: p.log,
+		},
+		Catalogue:  catalogueOf(p.user, servers),
+		Logins:     logins.New(logins.Config{Try: servers.login, Address: p.address, Now: p.env.Now, NewID: uuid.New}),
+		Extensions: extensionsOf(p.env, p.user, p.log),
+		Settings:   settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log},
+		Commands:   p.api.Commands(p.env.Now, p.log),
+		Trajectory: trajectory.Config{Engine: p.engine, Logger: p.log},
+		GitHosts:   githost.Config{Secret: secretOr(p.kept), HTTP: p.env.HTTP},
+		Cookies:    session.New(p.env.Now),
+		Workspaces: workspaces.Config{Dir: places.Stores[0].Base},
+		Events:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),
 	}), nil
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/catalogue"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/logins"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -37,10 +36,10 @@ import (
 // maxProjectFile bounds a file of a project that is read whole, in bytes.
 const maxProjectFile = 1 << 20
 
-// catalogueRoutes serve what an agent can be given. Programs of MCP servers are tried
+// catalogueOf is what an agent can be given. Programs of MCP servers are tried
 // in a box of their own; the log has what those printed that cannot be used.
-func catalogueRoutes(user skill.User, servers *trial) []wire.Route {
-	return catalogue.Routes(catalogue.Config{
+func catalogueOf(user skill.User, servers *trial) catalogue.Config {
+	return catalogue.Config{
 		Tools:  toolset.Names(),
 		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
 		Agents: func(ctx context.Context, dir string, own, builtin bool) []catalogue.Agent {
@@ -48,7 +47,7 @@ func catalogueRoutes(user skill.User, servers *trial) []wire.Route {
 		},
 		ReadFile:  readProjectFile,
 		TryServer: func(ctx context.Context, t catalogue.Trial) (catalogue.Tried, error) { return servers.run(ctx, t, nil) },
-	})
+	}
 }
 
 // skillsOf finds the skills of a directory, and those of the user with own.

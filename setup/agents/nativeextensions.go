@@ -12,16 +12,15 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/extensions"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/setup"
 )
 
-// extensionRoutes serve the plugins and skills that are installed, or could be.
-func extensionRoutes(env *setup.Env, user skill.User, log *slog.Logger) []wire.Route {
+// extensionsOf are the plugins and skills that are installed, or could be.
+func extensionsOf(env *setup.Env, user skill.User, log *slog.Logger) extensions.Config {
 	places := extension.Places{Home: user.Home, Base: user.Base, Path: env.Getenv("PATH"), Now: env.Now}
 	bad := func(dir string, err error) { log.Warn("a plugin cannot be used", "directory", dir, "reason", err) }
-	return extensions.Routes(extensions.Config{
+	return extensions.Config{
 		Plugins: extension.Plugins(places), Skills: extension.Skills(places),
 		Contents: func(dir string) (openhands.PluginInfo, bool) {
 			p, err := plugin.Load(dir)
@@ -39,7 +38,7 @@ func extensionRoutes(env *setup.Env, user skill.User, log *slog.Logger) []wire.R
 			}
 			return found, err
 		},
-	})
+	}
 }
 
 // available are the plugins of the user and of a project, which counts where both have one.
