@@ -24,7 +24,7 @@ func (c *session) findModel(ctx context.Context) error {
 	}
 	models, err := c.client.Models(ctx)
 	if c.unresolved = err != nil; c.unresolved {
-		return nil //nolint:nilerr // The question itself fails for the same reason, with more to say.
+		return nil // The question itself fails for the same reason, with more to say.
 	}
 	ids, names, full := shortNames(models)
 	if slices.Contains(ids, c.model) {

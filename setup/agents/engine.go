@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/roster"
@@ -77,10 +78,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
-	own := boxpool.New(boxpool.Config{
-		Manager: boxes, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
-		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
-	})
+	own := besideConversations(env, s, dirs, boxes)
 	api, err := nativeAPI(s, nativeParts{
 		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
 		kept: kept, trial: tryLLM(base), address: ownAddress(s, dirs.Runtime),
@@ -133,4 +131,12 @@ func promptSize(s *config.Settings) conversation.PromptSize {
 		return conversation.AutoPrompt
 	}
 	return conversation.PromptSize(s.PromptSize)
+}
+
+// besideConversations are the boxes of OpenHands' own API.
+func besideConversations(env *setup.Env, s *config.Settings, dirs paths.Set, boxes *manager.Manager) *boxpool.Pool {
+	return boxpool.New(boxpool.Config{
+		Manager: boxes, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
+		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
+	})
 }

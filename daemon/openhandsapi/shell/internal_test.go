@@ -70,6 +70,6 @@ func FuzzSearchAndNames(f *testing.F) {
 			q.matches(name)
 			_ = timeOf(name)
 		}
-		readRequest([]byte(body), "body")
+		_, _ = readRequest([]byte(body), "body")
 	})
 }

@@ -199,6 +199,8 @@ func outside(kind, words, name string, bound float64, more string) *Refusal {
 }
 
 // What is neither a number nor a truth value, and no text that might be one.
-func noInt() *Refusal   { return &Refusal{Type: "int_type", Msg: "Input should be a valid integer"} }
+func noInt() *Refusal { return &Refusal{Type: "int_type", Msg: "Input should be a valid integer"} }
+
 func noFloat() *Refusal { return &Refusal{Type: "float_type", Msg: "Input should be a valid number"} }
-func noBool() *Refusal  { return &Refusal{Type: "bool_type", Msg: "Input should be a valid boolean"} }
+
+func noBool() *Refusal { return &Refusal{Type: "bool_type", Msg: "Input should be a valid boolean"} }
