@@ -170,8 +170,8 @@ func (b *Backend) seal(value string) (string, error) {
 	return b.cfg.Seal(value)
 }
 
-// given is a secret of a request in the clear: one that OpenHands has hidden is
-// none.
+// given returns a secret of a request in the clear, or "" for a value that OpenHands has
+// hidden.
 func (b *Backend) given(value string) (string, error) {
 	if value == hidden.Redacted {
 		return "", nil

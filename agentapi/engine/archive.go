@@ -145,7 +145,7 @@ func (c controlled) Import(ctx context.Context, from control.Archive) (string, e
 	if err := os.MkdirAll(c.b.cfg.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("import: %w", err)
 	}
-	// Nobody takes a name with a dot for a conversation.
+	// A name with a dot is never listed as a conversation.
 	half, err := os.MkdirTemp(c.b.cfg.Dir, ".import-")
 	if err != nil {
 		return "", fmt.Errorf("import: %w", err)
@@ -255,7 +255,7 @@ func settle(dir, id, workspace string) error {
 		state.Workspace.WorkingDir = workspace
 	}
 	state.PersistenceDir = ""
-	state.HookConfig = nil // nobody here has allowed its commands
+	state.HookConfig = nil // its commands were not allowed on this machine
 	if data, err = json.Marshal(state); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

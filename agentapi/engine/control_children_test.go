@@ -14,7 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// TestPartsAreFoundInTheirFiles reads what others have written, also what is none.
+// TestPartsAreFoundInTheirFiles reads parents that other programs have written, also values
+// that are not an ID.
 func TestPartsAreFoundInTheirFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

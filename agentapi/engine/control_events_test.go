@@ -25,7 +25,7 @@ import (
 
 func eventID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-// writeLog writes the files of a conversation's log, which nobody has open.
+// writeLog writes the files of a conversation's log. No process has the log open.
 func writeLog(t testing.TB, root, id string, n int, text func(i int) string) {
 	t.Helper()
 	for i := range n {

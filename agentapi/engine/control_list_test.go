@@ -23,8 +23,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// shelve writes the files of conversations that nobody has open, the nth one made n
-// minutes after the first and changed in the reverse order, and gives their ids.
+// shelve writes the files of conversations that no process has open, and returns their
+// ids. The nth one was made n minutes after the first; they were changed in reverse order.
 func shelve(t testing.TB, root string, n int) []string {
 	t.Helper()
 	ids := make([]string, n)

@@ -151,8 +151,8 @@ func (b *Backend) keepClear(id string, stored agent, p plugin.Plugin) error {
 	return err
 }
 
-// amendHooks puts the hooks of a plugin behind those of a conversation. Without hooks of
-// its own it goes on with those of the user, too.
+// amendHooks puts the hooks of a plugin behind those of a conversation. A conversation
+// without hooks of its own keeps those of the user, too.
 func amendHooks(state *store.State, hooks hookfile.Config) error {
 	if hooks == nil {
 		return nil

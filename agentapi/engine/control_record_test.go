@@ -140,7 +140,7 @@ func TestChangeOfAnOpenConversationIsKept(t *testing.T) {
 	if !strings.Contains(w.stored("base_state.json"), `"ohgwprofile":"main"`) {
 		t.Error("ohgw's own tags are gone")
 	}
-	change(control.Change{Tags: map[string]string{"shape": "round"}}) // the same again is no event
+	change(control.Change{Tags: map[string]string{"shape": "round"}}) // the same again appends no event
 	var told []string
 	for _, e := range w.log() {
 		if u, ok := e.Body.(*event.StateUpdate); ok && u.Key == event.KeyTags {

@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Rest closes the conversations that are open: a run is interrupted first, and stays
-// paused. Each is opened again when somebody asks for it.
+// Rest closes the conversations that are open. A run is interrupted first, and stays
+// paused. The next request for a conversation opens it again.
 func (c controlled) Rest(ctx context.Context) error {
 	b := c.b
 	b.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// What runs is paused, and goes on when somebody asks for it.
+// A run is paused, and continues when a client asks for it.
 func TestRestPausesWhatRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realTools)

@@ -200,7 +200,7 @@ func TestAToolOfTheClientIsCalled(t *testing.T) {
 	}
 }
 
-// Nobody has to hold a conversation open for its goal to be pursued.
+// A goal is pursued also while no client has a handle on its conversation.
 func TestAGoalKeepsItsConversationOpen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *engine.Config) { c.MaxIdle = -1 })

@@ -217,9 +217,9 @@ func settled(p Profile, settings agent) (agent, error) {
 	return made, nil
 }
 
-// takeContext takes over what settings that came with the request say of the agent's
-// context. The user's own settings.json has no part in this: OpenHands writes false there
-// where nobody has chosen.
+// takeContext takes over the agent's context from settings that came with the request. It
+// does not read the user's own settings.json: OpenHands writes false there also when the
+// user has not chosen.
 func (a agent) takeContext(settings agent) {
 	words, sent := a.object("agent_context"), settings.object("agent_context")
 	for _, name := range []string{

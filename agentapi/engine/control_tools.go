@@ -33,7 +33,7 @@ func (a agent) addClientTools(request json.RawMessage) error {
 		var stored struct {
 			Name string `json:"name"`
 		}
-		_ = json.Unmarshal(t, &stored) // without a name it is no tool of the client
+		_ = json.Unmarshal(t, &stored) // an entry without a name is not a tool of the client
 		known[stored.Name] = true
 	}
 	for _, t := range in.Tools {

@@ -15,9 +15,9 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// TestPythonOpensWhatACrashLeft has the real SDK load and continue directories
-// as they are when a disk died at any write, and a process after any event:
-// nobody has repaired them.
+// TestPythonOpensWhatACrashLeft has the real SDK load and continue directories as they are
+// when a disk died at any write, and a process after any event. They were not repaired
+// before.
 func TestPythonOpensWhatACrashLeft(t *testing.T) {
 	t.Parallel()
 	root, err := os.MkdirTemp("/tmp", "ohgw-crash-")

@@ -30,8 +30,8 @@ type mortal struct {
 	enginetest.Disk
 	mu    sync.Mutex
 	left  int    // writes until the end
-	after bool   // the last write still reaches the disk, but nobody hears of it
-	until string // the write with this text is the last one; "": none is
+	after bool   // the last write still reaches the disk, but returns an error
+	until string // the write with this text is the last one; "": there is none
 }
 
 var errDead = errors.New("the disk is dead")
@@ -80,8 +80,8 @@ func twelve(llm *llmtest.Server) {
 	)
 }
 
-// acknowledged reads a stream to the end of a run: the events that somebody has
-// seen and that have a place in the log.
+// acknowledged reads a stream to the end of a run. It passes to seen the events that a
+// watcher has got and that have a place in the log.
 func acknowledged(ctx context.Context, s agentapi.Stream, seen func(event.Event)) {
 	ran := false
 	for {
@@ -497,7 +497,7 @@ func TestMessageThatACrashLeftUnanswered(t *testing.T) {
 			if tt.want == event.Failed {
 				disk.dieWith("the second")
 			}
-			_ = tt.send(w) // nobody may hear of it
+			_ = tt.send(w) // the disk is dead, so the call may fail
 			w.crash(disk)
 			w.expect("SP U M U")
 			w.status(tt.want)

@@ -16,8 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// damages are what a machine that died, or somebody else, may have left of a
-// file.
+// damages returns what a machine that died, or another program, may have left of a file.
 func damages(seed uint64, data []byte) map[string][]byte {
 	r := rand.New(rand.NewPCG(seed, 12))
 	out := map[string][]byte{

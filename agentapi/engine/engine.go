@@ -3,9 +3,9 @@
 //
 // Its conversations are OpenHands' own: the directories below Config.Dir are
 // those of an agent-server, and either continues what the other has written.
-// The engine knows which conversations are open, makes their agents out of
-// profiles and settings, and closes what nobody uses. What happens in a
-// conversation is package conversation's.
+// The engine knows which conversations are open, makes their agents out of profiles and
+// settings, and closes conversations that are not in use. What happens in a conversation
+// is the task of package conversation.
 package engine
 
 import (
@@ -87,13 +87,13 @@ type Config struct {
 	// MaxCost ends a run when its conversation has cost that much, in US
 	// dollars; 0: no limit. OpenHands has no setting for it.
 	MaxCost float64
-	// Idle is how long a conversation that nobody uses stays open, with the
+	// Idle is how long an unused conversation stays open, with the
 	// processes of its tools. Default: 30 min.
 	Idle time.Duration
 	// MaxIdle is how many such conversations stay open, and IdleMemory how much
-	// memory they may hold together, in bytes; beyond that the one is closed
-	// that nobody has used for longest. Closing loses the shell and what runs in
-	// it, nothing else: the next message opens the conversation again.
+	// memory they may hold together, in bytes. Beyond that, the one that was unused
+	// for longest is closed. Closing loses the shell and what runs in it, nothing
+	// else: the next message opens the conversation again.
 	// Defaults: 100 and 128 MiB; a negative MaxIdle: none.
 	MaxIdle    int
 	IdleMemory int64
@@ -189,8 +189,8 @@ type ToolEnv struct {
 	// Watch is given what lists the MCP servers as they are at the moment. May be
 	// nil.
 	Watch func(status func() []agentapi.MCPServer)
-	// New says that nothing was said yet: the agent was made for this engine, so a tool
-	// that nobody knows is an error.
+	// New is true if the conversation has no message yet: its agent was made for this
+	// engine, so an unknown tool is an error.
 	New bool
 	// HadShell says that the log has results of a terminal, whose shell is gone.
 	HadShell bool

@@ -72,7 +72,7 @@ func TestAGapInTheLogIsTold(t *testing.T) {
 	}
 }
 
-// A directory with nothing in it is no conversation.
+// A directory with nothing in it is not a conversation.
 func TestAnEmptyDirectoryIsTakenForANewConversation(t *testing.T) {
 	t.Parallel()
 	for name, made := range map[string]func(w *world) error{

@@ -35,9 +35,9 @@ func storedHooks(given json.RawMessage) (json.RawMessage, error) {
 // maxHooks bounds the file with hooks, in bytes.
 const maxHooks = 1 << 20
 
-// hooks are those of a conversation: what its request said, or else those of the
-// user, in OpenHands' directory, and of its plugins. Those of the workspace came with what
-// was cloned there, and nobody has allowed them.
+// hooks returns the hooks of a conversation: those of its request, or else those of the
+// user, in OpenHands' directory, and of its plugins. Hooks of the workspace are left out:
+// they came with what was cloned there, and the user has not allowed them.
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	path := filepath.Join(b.cfg.Base, hookfile.Name)
 	var own hookfile.Config

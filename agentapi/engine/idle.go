@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The bounds of conversations that nobody uses and that are still open, where
-// Config says nothing.
+// The default bounds of conversations that are open and not in use.
 const (
 	defaultIdle       = 30 * time.Minute
 	defaultMaxIdle    = 100
@@ -23,10 +22,10 @@ func (b *Backend) expect(e *entry, more bool) {
 	e.once = !more
 }
 
-// closeIdle closes conversations that nobody uses: those for one turn at once,
-// others after a while, or when there are too many, the one first that nobody
-// has used for longest. Each is closed by a goroutine of its own: one that does
-// not end keeps no other open.
+// closeIdle closes conversations that are not in use: those for one turn at once, others
+// after a while. If there are too many, it first closes the one that was unused for
+// longest. Each is closed by a goroutine of its own: one that does not end keeps no other
+// open.
 func (b *Backend) closeIdle() {
 	var closing sync.WaitGroup
 	defer closing.Wait()
@@ -80,7 +79,7 @@ func (b *Backend) surplus() (list []*entry) {
 // statusTime is how long the goroutine of an idle conversation may take to answer.
 const statusTime = time.Second
 
-// shut closes a conversation; with onlyIdle, unless somebody uses it after all.
+// shut closes a conversation; with onlyIdle, only if it is still not in use.
 func (b *Backend) shut(e *entry, onlyIdle bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,8 +94,8 @@ func (b *Backend) shut(e *entry, onlyIdle bool) error {
 	return err
 }
 
-// used reports whether somebody has a handle on a conversation, or it has something
-// to do; one whose goroutine does not answer is at work.
+// used reports whether there is a handle on a conversation, or it has something to do. One
+// whose goroutine does not answer is at work.
 func (b *Backend) used(e *entry) bool {
 	b.mu.Lock()
 	handles := e.handles

@@ -19,7 +19,7 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// isOpen reports whether somebody has a conversation open, by its lease.
+// isOpen reports whether a process has a conversation open, by its lease.
 func isOpen(t *testing.T, root, id string) bool {
 	t.Helper()
 	var lease struct {

@@ -135,8 +135,8 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 }
 
 // scenarioDirs plays all scenarios in a process of their own, in sandboxes, moves their
-// conversations into root and gives the names of the tests by directory. Each
-// scenario has to leave one.
+// conversations into root and returns the tests' names by directory. Each scenario has to
+// leave a conversation.
 func scenarioDirs(t *testing.T, root string) map[string]string {
 	t.Helper()
 	const scenarios = "^TestScenario[0-9]|^TestCallsWithOneID|^TestQuestionSurvives|^TestCondensedConversation|^TestAnswersWithOneID"

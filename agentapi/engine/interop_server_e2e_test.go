@@ -60,7 +60,7 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 			for _, e := range w.log() {
 				ours = append(ours, e.ID)
 			}
-			if name != "trapped" { // where the engine answers the call that nobody will make
+			if name != "trapped" { // where the engine answers the call that will not be made
 				if diff := cmp.Diff(theirs, ours); diff != "" {
 					t.Errorf("events (-server +ours):\n%s", diff)
 				}

@@ -123,7 +123,7 @@ func isTooLong(err error) bool {
 	return errors.Is(err, agentapi.ErrTooLong)
 }
 
-// A server whose context nobody knows refuses once.
+// A server with an unknown context refuses once.
 func TestTheFirstRefusalTeachesTheContext(t *testing.T) {
 	t.Parallel()
 	s := llamatest.New(t, 4096, func(llamatest.Request) string { return strings.Repeat("It is so. ", 60) })

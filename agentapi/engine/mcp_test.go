@@ -260,7 +260,7 @@ func TestMCPServerIsStartedWhenItIsNeededAndShared(t *testing.T) {
 	t.Error("the server goes on without a user")
 }
 
-// lives reports whether a process runs; on other systems than Linux nobody knows.
+// lives reports whether a process runs; it can know that only on Linux.
 func lives(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

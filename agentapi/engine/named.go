@@ -44,7 +44,7 @@ const (
 	tagBudget = "ohgwbudget" // of a run, in US dollars
 )
 
-// mark notes the agent in the tags of a conversation; the zero value is none.
+// mark notes the agent in the tags of a conversation; the zero value leaves them unchanged.
 func (a Agent) mark(tags map[string]string) {
 	if a.Name == "" {
 		return

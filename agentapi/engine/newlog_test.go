@@ -30,8 +30,8 @@ func mcpTool(spec string) string {
 	return `{"description":"d","action_type":"MCPToolAction","observation_type":"MCPToolObservation","mcp_tool":` + spec + `,"kind":"MCPToolDefinition","title":"t"}`
 }
 
-// newLog is a log as OpenHands 1.58.2 has it: an analysis, tools of MCP servers in the spelling of the specification and
-// in that of September 2026, and an event of a kind that nobody knows.
+// newLog returns a log as OpenHands 1.58.2 writes it: an analysis, tools of MCP servers in the spelling of the
+// specification and in that of September 2026, and an event of an unknown kind.
 func newLog() []string {
 	const at = `"timestamp":"2026-11-22T10:00:00.000001"`
 	id, parent := func(i int) string { return fmt.Sprintf(`"id":%q`, eventID(i)) }, func(i int) string { return fmt.Sprintf(`"parent_id":%q`, eventID(i)) }
@@ -51,8 +51,7 @@ func newLog() []string {
 	}
 }
 
-// TestALogOfTheNewestOpenHandsIsKeptAsItIs goes on with such a log, shows it, and
-// copies it.
+// TestALogOfTheNewestOpenHandsIsKeptAsItIs continues such a log, shows it, and copies it.
 func TestALogOfTheNewestOpenHandsIsKeptAsItIs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// entry is a conversation of the table, open or on its way. Its mutex is held
-// while it is opened or closed, so that nobody does either twice.
+// entry is a conversation of the table, open or about to be. Its mutex is held while it is
+// opened or closed, so that neither happens twice.
 type entry struct {
 	id string
 
@@ -39,7 +39,7 @@ type entry struct {
 
 	// These belong to Backend.mu.
 	handles int
-	idle    time.Time // since when nobody has a handle
+	idle    time.Time // since when there is no handle
 	once    bool      // no other turn is expected
 	closing bool      // it is being closed because it is idle
 }
@@ -59,8 +59,8 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	})
 }
 
-// entered is a handle on the conversation of id, which open has opened if it
-// was not. Nobody else opens or closes it meanwhile.
+// entered returns a handle on the conversation of id. If the conversation is not open, it
+// calls open for it. No other goroutine opens or closes the conversation meanwhile.
 func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return nil, refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", id), err)

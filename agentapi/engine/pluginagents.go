@@ -53,7 +53,8 @@ func appended(list json.RawMessage, more []json.RawMessage) (json.RawMessage, er
 	return json.Marshal(append(given, more...))
 }
 
-// keptAgents are the agents that are kept with a conversation. What cannot be read is none.
+// keptAgents returns the agents that are kept with a conversation. It skips those
+// that cannot be decoded.
 func (b *Backend) keptAgents(id string) (found []definition.Definition) {
 	meta, err := store.PeekMeta(b.cfg.Dir, id)
 	if err != nil {

@@ -51,7 +51,7 @@ func isRoute(name string) bool { return name == routeClass || name == builtin.Ro
 // parameters there. A tool without parameters is one of the built-in ones.
 func (a agent) route(settings agent) {
 	var listed []agent
-	_ = json.Unmarshal(a["tools"], &listed) // what is no list has no such tool
+	_ = json.Unmarshal(a["tools"], &listed) // anything but a list has no such tool
 	params := agent{}
 	others := slices.DeleteFunc(slices.Clone(listed), func(tool agent) bool {
 		if isRoute(tool.text("name")) && len(params) == 0 {

@@ -49,7 +49,7 @@ func readOnly(s store.State) bool { return s.Tags[tagAccess] == accessRead }
 // onlyProfile is the profile that a conversation was made with, if no other has
 // answered in it.
 func onlyProfile(s store.State) string {
-	if s.Tags[conversation.TagUsage] != agentUsage { // that of a model which came later, or of nobody's
+	if s.Tags[conversation.TagUsage] != agentUsage { // of a model that came later, or not set
 		return ""
 	}
 	return s.Tags[conversation.TagProfile]

@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// The next turn is answered as if nobody had asked for a summary.
+// The next turn is answered as if there had been no request for a summary.
 func TestASummaryThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withRealModels(twice))

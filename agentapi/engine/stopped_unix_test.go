@@ -15,8 +15,8 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// What a command has written before somebody stops it is kept: the person sees how far it
-// got, and so does the model.
+// The output of a command that the user stops is kept: the user sees how far it got, and so
+// does the model.
 func TestWhatAStoppedCommandHasWrittenIsKept(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ command, want, none string }{

@@ -91,8 +91,8 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	return store.Create(t.root, state, meta, b.storeOptions())
 }
 
-// equip gives an agent the tools and the words of a definition. The programs that a
-// file of a project names are not run: nobody has allowed them.
+// equip gives an agent the tools and the words of a definition. The programs that a file of
+// a project names are not run: the user has not allowed them.
 func (t *tasks) equip(made agent, d definition.Definition) {
 	tools := []toolSpec{}
 	for _, name := range d.Tools {

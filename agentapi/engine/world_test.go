@@ -395,8 +395,8 @@ func (w *world) awaitAction() {
 	}
 }
 
-// queued is a context that tells when somebody has waited for it twice: Send
-// does when its message is in the queue.
+// queued is a context that closes the channel twice at the second call of Done: Send makes
+// that call when its message is in the queue.
 type queued struct {
 	context.Context
 	asked atomic.Int32

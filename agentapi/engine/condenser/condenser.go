@@ -111,7 +111,7 @@ func Earlier(v *view.View) (Cut, bool) {
 	_, asked := v.Asked()
 	last := answerOf(v)
 	c.Gone = slices.DeleteFunc(c.Gone, func(i int) bool { return i >= last })
-	if n := len(c.Gone); n > 0 && c.Gone[n-1] < asked { // it tells of nothing behind the question
+	if n := len(c.Gone); n > 0 && c.Gone[n-1] < asked { // the summary covers nothing behind the question
 		c.Offset = c.Gone[0]
 	}
 	return c, tells(v, c)
@@ -164,9 +164,9 @@ func answerOf(v *view.View) int {
 	return v.Len()
 }
 
-// cut takes the events from start to end, but never those between from and to,
-// what the user asks now: the agent would answer something else. The summary
-// stands behind the question where it tells of work on it.
+// cut takes the events from start to end, but never those between from and to. They are
+// what the user asks now: without them the agent would answer something else. The summary
+// stands behind the question if it covers work on it.
 func cut(start, end, from, to int) Cut {
 	c := Cut{Offset: start}
 	for i := start; i < end; i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// The risks of an action; unknown is none of the ordered ones.
+// The risks of an action; unknown has no place in their order.
 const (
 	unknown = "UNKNOWN"
 	low     = "LOW"
@@ -38,10 +38,11 @@ func Needed(policy, analyzer json.RawMessage, action *event.Action) bool {
 	return true
 }
 
-// Analysis is what the analyzer says of the actions of an answer, as the log has it;
-// nil without an analyzer, and for nothing but a finish or a think, of which nobody is
-// asked. OpenHands writes one where nobody is ever asked, too: releases before 1.54 open
-// no log with an analysis, so that one which decides nothing is left out here.
+// Analysis returns the analyzer's ratings of the actions of an answer, in the form of the
+// log. It returns nil without an analyzer, and for a finish or a think alone, which need
+// no confirmation. Under a policy that never asks, OpenHands writes an analysis too; it
+// decides nothing and is left out here, because releases before 1.54 cannot open a log
+// with an analysis.
 func Analysis(policy, analyzer json.RawMessage, actions []event.Event) *event.SecurityAnalysis {
 	if kind(analyzer) == "" || neverAsks(policy) || len(actions) == 0 || Exempt(actions) {
 		return nil

@@ -24,7 +24,7 @@ func TestNeeded(t *testing.T) {
 		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "HIGH", true},
 		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "UNKNOWN", true},
 		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "", true},
-		{agentapi.PolicyRisky, "", "LOW", true}, // nobody judges: unknown
+		{agentapi.PolicyRisky, "", "LOW", true}, // no analyzer: unknown
 		{agentapi.PolicyRisky, "null", "LOW", true},
 		{agentapi.PolicyRisky, `{"kind":"GraySwanAnalyzer"}`, "LOW", true}, // not here: high
 		{medium, agentapi.AnalyzerLLM, "MEDIUM", true},

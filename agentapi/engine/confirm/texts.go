@@ -108,7 +108,7 @@ func leavesOf(data string) (leaves []string, ok bool) {
 
 func join(list []string) string { return strings.Join(list, " ") }
 
-// normal is a text as it looks: without characters that nobody sees, with the usual letters
+// normal returns a text as it looks: without invisible characters, with the usual letters
 // in place of wide ones, and with single spaces.
 func normal(text string) string {
 	text = strings.Map(func(r rune) rune {

@@ -160,8 +160,8 @@ func (a *agent) history() []event.LLMMessage {
 	return append(view.New(render, []event.Event{prompt}).Messages(), a.branch.view.Messages()...)
 }
 
-// maxTranscript is the size of a transcript for a model of which nobody knows how
-// much it takes, in bytes.
+// maxTranscript is the largest size of a transcript, in bytes, for a model with an unknown
+// context.
 const maxTranscript = 400_000
 
 // transcript is what was said and done, as text. Of what would be too much for the

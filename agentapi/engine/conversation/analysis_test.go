@@ -114,8 +114,8 @@ func kindOf(t *testing.T, data string) string {
 	return v.Kind
 }
 
-// An analysis is in the log and in no request, also when the log is read again, and it
-// is no reason to take an agent that goes round in circles for one that works.
+// An analysis is in the log and in no request, also when the log is read again. An agent
+// that goes round in circles is still recognised, although each circle has an analysis.
 func TestNoModelIsShownAnAnalysis(t *testing.T) {
 	t.Parallel()
 	w := open(t, &model{todo: []reply{

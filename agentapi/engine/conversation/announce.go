@@ -26,8 +26,8 @@ func (r *run) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
 	}
 }
 
-// publishRetry tells those who watch. The log of the conversation does not have
-// it: an attempt that failed is no part of what was said.
+// publishRetry sends a retry to the watchers. It is not written to the log: an attempt
+// that failed does not belong to what was said.
 func (b *branch) publishRetry(r event.Retry) {
 	value, err := plainjson.Marshal(r)
 	if err != nil { // a number that JSON does not have
@@ -37,7 +37,7 @@ func (b *branch) publishRetry(r event.Retry) {
 	b.door.watchers.publish(b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
 }
 
-// publishPhase tells those who watch what is waited for.
+// publishPhase sends to the watchers what the run is waiting for.
 func (b *branch) publishPhase(p event.Phase) {
 	value, err := plainjson.Marshal(p)
 	if err != nil { // a number that JSON does not have

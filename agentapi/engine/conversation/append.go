@@ -6,17 +6,16 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Append takes a message of the user into the log. With run, a run follows; if
-// one goes on, that one answers, and the message follows its step in flight.
+// Append takes a message of the user into the log. With run, a run follows. If a run is
+// active, that run answers, and the message follows its step in flight.
 //
-// Unlike with Send, actions may wait for confirmation: with run they are accepted,
-// without they go on waiting. A message that came in before the run ended in a
-// question, a pause or an interrupt is taken and not answered: it neither
-// approves what nobody had asked yet, nor starts again what was stopped.
+// Unlike with Send, actions may wait for confirmation: with run they are accepted, without
+// it they keep waiting. A message that came in before the run ended in a question, a pause
+// or an interrupt is taken and not answered: it neither approves actions that the user had
+// not been asked about yet, nor starts again what was stopped.
 //
-// While a step goes on, which can take an hour, Append returns when the message is on
-// the disk beside the log. What was accepted stays accepted, whether or not its client
-// waits.
+// During a step, which can take an hour, Append returns when the message is on the disk
+// beside the log. An accepted message stays accepted, whether or not its client waits.
 func (c *Conversation) Append(ctx context.Context, content []event.Content, sender string, run bool) error {
 	// The goroutine of the conversation always listens, so this does not wait long.
 	inside := context.WithoutCancel(ctx)

@@ -31,7 +31,7 @@ type blocks struct {
 	seen    []sandbox.Block // in this run, each once
 	noted   []event.Block   // those of them that the model gets, or has
 	untold  []event.Block   // those that it has not got
-	unshown []event.Block   // what came between two runs, when nobody watched
+	unshown []event.Block   // what came between two runs, without a watcher
 	explain func(path string) (sandbox.Block, bool)
 }
 
@@ -128,8 +128,8 @@ type telling struct {
 	b *branch
 }
 
-// Run runs the tool. What came while a call failed waits for the next result, and so
-// does what nobody would read: the result of the last call.
+// Run runs the tool. Blocks that came while a call failed are noted in the next result.
+// So are those of the last call, because the model does not read its result.
 func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	result, err := t.Tool.Run(ctx, call)
 	if err != nil || ctx.Err() != nil || t.Definition().Name == finishTool {

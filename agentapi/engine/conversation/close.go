@@ -25,13 +25,13 @@ func (c *Conversation) Remove() error {
 	return c.end(errRemoved, func() error { return c.branch.dir.Remove() })
 }
 
-// end ends the goroutine and its workers. It waits for each of them for the grace
-// of the configuration and a little more: a tool or a disk that does not obey
-// keeps what it holds, and nobody else waits for it. why is what those hear who use it.
+// end ends the goroutine and its workers. It waits for each of them for the grace of the
+// configuration and a little more: a tool or a disk that does not obey keeps what it holds,
+// and no other caller waits for it. why is the error that users of the conversation get.
 func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
-	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
+	// Otherwise only a lost lease or a panic ends the goroutine, which is fine too.
 	_ = c.door.try(ctx, func() error {
 		c.door.close()
 		c.door.ended = why

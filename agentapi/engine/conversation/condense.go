@@ -95,8 +95,8 @@ func isTooLong(err error) bool {
 	return ok && e.Code == codeContext
 }
 
-// errTooLong is a request that cannot be shortened any more. The numbers are zero where
-// nobody knows them.
+// errTooLong returns the error for a request that cannot be shortened any more. A number
+// that is not known is zero.
 func errTooLong(tokens, window int64) error {
 	numbers := ""
 	if tokens > 0 && window > 0 {

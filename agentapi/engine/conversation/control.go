@@ -33,8 +33,8 @@ func (c *Conversation) Run(ctx context.Context) error {
 
 var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done, or pause it first."}
 
-// Suspend is Pause that also keeps what is idle from being run: its status is
-// paused then, until somebody runs it.
+// Suspend is Pause that also sets the status of an idle conversation to paused, until a
+// client runs it.
 func (c *Conversation) Suspend(ctx context.Context) error {
 	return c.door.try(ctx, c.run.suspend)
 }
@@ -78,7 +78,7 @@ func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) er
 	})
 }
 
-// SetAnalyzer replaces the security analyzer; nil: nobody rates actions.
+// SetAnalyzer replaces the security analyzer; with nil, actions are not rated.
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
 	return c.door.try(ctx, func() error {
 		return c.branch.replace("security_analyzer", &c.branch.dir.State.SecurityAnalyzer, analyzer)

@@ -206,8 +206,8 @@ func TestWhatIsIdleIsPaused(t *testing.T) {
 	}
 }
 
-// An agent that answered while somebody paused it has finished, and is not asked
-// once more.
+// An agent that answered while a client paused it has finished, and is not asked once
+// more.
 func TestAPausedAnswerIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	asked, answering := make(chan struct{}), make(chan struct{})

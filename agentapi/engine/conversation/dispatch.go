@@ -20,8 +20,8 @@ import (
 
 const finishTool = "finish"
 
-// dispatch takes the tool calls of an answer: each becomes an action, and what
-// may run runs. Calls behind a finish are never made: nobody would see their
+// dispatch takes the tool calls of an answer: each becomes an action, and those that may
+// run are run. Calls behind a finish are never made, because the model would not see their
 // results.
 func (r *run) dispatch(resp llm.Response) (outcome, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(r.branch.dir.State.SecurityAnalyzer)}

@@ -15,8 +15,8 @@ const (
 	titleTime  = time.Minute
 )
 
-// entitle finds a title for a conversation that begins with message, beside
-// the run: nobody waits for it, and it is not an event.
+// entitle finds a title for a conversation that begins with message, beside the run: no
+// caller waits for the title, and it is not an event.
 func (r *run) entitle(message string) {
 	choice := Choice{Profile: r.agent.choice.Profile, Usage: titleUsage}
 	r.door.workers.Go(func() {

@@ -87,7 +87,7 @@ func TestTheConversationGoesOnBehindAnotherWriter(t *testing.T) {
 	}
 	theirs := w.another(t.Context(), event.SourceUser, head, says("user", "from a script"))
 	last := w.another(t.Context(), event.SourceAgent, theirs.ID, says("assistant", "to a script"))
-	// Nobody may take the end of their run for that of ours.
+	// The end of their run must not be read as the end of ours.
 	w.another(t.Context(), event.SourceEnvironment, last.ID, &event.StateUpdate{Key: event.KeyStatus, Value: json.RawMessage(`"finished"`)})
 	more := w.play("again")
 	want(t, more, "user says again", "status running", "agent says Both.", "status finished")

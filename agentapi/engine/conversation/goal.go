@@ -78,7 +78,7 @@ func (c *Conversation) StartGoal(ctx context.Context, objective string, iteratio
 	})
 }
 
-// ResumeGoal goes on with the goal that was interrupted last; control.ErrNoGoal
+// ResumeGoal continues the goal that was interrupted last, or returns control.ErrNoGoal
 // without one.
 func (c *Conversation) ResumeGoal(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
@@ -163,14 +163,14 @@ func (p *pursuit) advance() {
 		p.fail(g, err)
 		return
 	}
-	// A repetition is no reason to end: the judge sees it, and the agent hears so.
+	// A repetition does not end the goal: the judge sees it, and the agent is told of it.
 	if s := p.branch.dir.State.Status; s == event.Paused || s == event.Failed {
 		p.end(goalInterrupted, nil)
 		return
 	}
 	v, err := p.judge(g)
 	switch {
-	case p.goal != g: // somebody has ended it meanwhile
+	case p.goal != g: // a client has ended the goal meanwhile
 	case err != nil:
 		p.fail(g, err)
 	case v.Complete:

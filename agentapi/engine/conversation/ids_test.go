@@ -14,7 +14,7 @@ func TestIDsThatAProviderRepeatsAreMadeUnique(t *testing.T) {
 	for _, tt := range []struct{ id, call, wantID, wantCall string }{
 		{"r", "call_0", "r-2", "call_0_2"}, // both were in the log
 		{"r", "call_0", "r-3", "call_0_3"},
-		{"new", "call_9", "new", "call_9"}, // nobody has these
+		{"new", "call_9", "new", "call_9"}, // no event has these
 	} {
 		resp := llm.Response{ID: tt.id, Message: event.LLMMessage{ToolCalls: []event.ToolCall{{ID: tt.call}}}}
 		k.makeUnique(&resp)

@@ -40,10 +40,9 @@ func (j *job) call(f func()) bool {
 	}
 }
 
-// await does f in a goroutine of its own and takes commands until it is done.
-// When somebody interrupts, the context of f ends, and f has a while to obey.
-// If it does not, await returns errLeft, and nothing that f makes may be read.
-// An f that panics has broken, and nothing else with it. The log is not locked
+// await runs f in a goroutine of its own and takes commands until f returns. An interrupt
+// ends the context of f, and f has a while to obey. If it does not, await returns errLeft,
+// and nothing that f makes may be read. A panic of f ends only f. The log is not locked
 // meanwhile: others wait 30 seconds for it, and a model may think longer.
 func (r *run) await(parent context.Context, f func(*job)) error {
 	ctx, cancel := context.WithCancel(parent)
@@ -89,8 +88,8 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 // errLeft says that work did not stop when it was told to, and goes on alone.
 var errLeft = fmt.Errorf("the LLM call or the tool does not stop: %w", context.Canceled)
 
-// keepLease renews the lease. When somebody else has taken the conversation,
-// nothing more is written to it.
+// keepLease renews the lease. When another process has taken the conversation, nothing
+// more is written to it.
 func (r *run) keepLease() {
 	err := r.branch.dir.KeepLease()
 	if err == nil {

@@ -121,7 +121,7 @@ func TestAnActionOfAnotherBranchIsNotRun(t *testing.T) {
 	}
 	w.do(w.conv.Run)
 	want(t, w.rest(), "status running", "agent says Well.", "status finished")
-	w.navigate(events[3].ID) // the action; nobody asks for it any more
+	w.navigate(events[3].ID) // the action; it no longer waits for confirmation
 	if err := w.conv.Decide(t.Context(), agentapi.Decision{Accept: true}); !errors.Is(err, agentapi.ErrRefused) {
 		t.Errorf("a decision: %v", err)
 	}

@@ -198,8 +198,8 @@ func TestAConversationThatWasPoisonedBefore(t *testing.T) {
 	}
 }
 
-// A refusal for another reason costs no picture: neither one that nobody has
-// answered, nor one that was answered before.
+// A refusal for another reason removes no picture: neither one without an answer yet, nor
+// one that was answered before.
 func TestARefusalForAnotherReasonLosesNoPicture(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]llm.Error{

@@ -77,8 +77,9 @@ func toolsError(err error) error {
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + why + ".", Err: err}
 }
 
-// awaitLoaded waits while the server of the model loads it, which an interrupt ends. Only
-// then it tells the size of its context, and that decides what the model is told.
+// awaitLoaded waits until the server of the model has loaded it, or until an interrupt.
+// Only then the server reports the size of the context, which decides what goes into the
+// prompt.
 func (r *run) awaitLoaded() {
 	if s, ok := r.branch.model.(llm.Sizer); ok {
 		_ = r.await(context.Background(), func(j *job) { s.AwaitLoaded(j.ctx, r.announcing(j, nil)) }) // the call says what is wrong

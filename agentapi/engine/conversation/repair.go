@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// repair answers every action that has no result, so that the model can be
-// told of it, and nobody runs it again.
+// repair gives every action without a result an answer, so that the model learns of it and
+// the action is not run again.
 func (b *branch) repair(w why) error {
 	for _, e := range slices.Clone(b.open) {
 		if err := b.toolError(e.Body.(*event.Action), w.text, w.class); err != nil {

@@ -70,8 +70,8 @@ func (r *run) toEnd() {
 	if r.door.lost != nil {
 		return
 	}
-	// A process that dies leaves this, a machine that does the log, which has
-	// the answer. So nobody has to wait for the disk once more.
+	// If the process dies, this state survives. If the machine dies, the log survives, and
+	// it has the answer. So the run need not wait for the disk once more.
 	if err = r.branch.save(lazily); err != nil {
 		r.cfg.Log.Error("save conversation", "conversation", r.branch.id, "err", err)
 	}
@@ -138,7 +138,7 @@ func (r *run) saveRunning() error {
 // answered by this run.
 func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 	switch {
-	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
+	case next == waiting: // also after a pause: nothing runs, and nothing is approved
 		r.door.refuseInbox()
 		r.takeUnanswered()
 		return true, r.branch.setStatus(event.Waiting)
@@ -217,7 +217,7 @@ func (r *run) takeUnanswered() {
 	}
 }
 
-// interrupted ends a run that somebody interrupted.
+// interrupted ends a run that a client interrupted.
 func (r *run) interrupted() error {
 	r.door.refuseInbox()
 	if r.door.lost != nil {

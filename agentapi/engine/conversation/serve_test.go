@@ -115,8 +115,8 @@ func TestATurnIsThereAfterTheConversationWasOpenedAgain(t *testing.T) {
 	}
 }
 
-// A process that died during a call leaves an action without a result. Nobody
-// runs it again.
+// A process that died during a call leaves an action without a result. The action is not
+// run again.
 func TestACallThatAProcessLeftIsAnsweredWhenItIsOpened(t *testing.T) {
 	t.Parallel()
 	running := make(chan struct{})

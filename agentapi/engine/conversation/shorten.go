@@ -45,8 +45,8 @@ func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error)
 	}
 }
 
-// takeShortening does the next condensation that a person asks for. It is no
-// run: the status stays as it is.
+// takeShortening starts the next condensation that the user asked for. It is not a run:
+// the status stays as it is.
 func (c *Conversation) takeShortening() {
 	s := c.door.shortenings[0]
 	c.door.shortenings = c.door.shortenings[1:]

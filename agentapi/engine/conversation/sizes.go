@@ -102,8 +102,8 @@ func (a *agent) promptTokens() int64 {
 	return a.weight()
 }
 
-// unknownImage is what an image counts, in tokens, for a model of which nobody
-// knows.
+// unknownImage is what an image counts, in tokens, for a model whose count per image is
+// not known.
 const unknownImage = 2000
 
 // perImage is what an image counts for the model that answers, in tokens.
@@ -118,7 +118,7 @@ func (b *branch) perImage() int64 {
 	return info.ImageTokens
 }
 
-// inputLimit is how many tokens a request may have; 0 if nobody knows.
+// inputLimit returns how many tokens a request may have; 0 if that is not known.
 func inputLimit(info llm.Info) int64 {
 	switch {
 	case info.MaxOutput == 0 && info.Served:

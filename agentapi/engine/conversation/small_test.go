@@ -66,7 +66,7 @@ func TestToolsAreBriefForTheModelThatIsAsked(t *testing.T) {
 	}
 }
 
-// cold is a model whose server tells its context when it has loaded it.
+// cold is a model whose server reports its context only after it has loaded the model.
 type cold struct {
 	*model
 	wait func(context.Context)

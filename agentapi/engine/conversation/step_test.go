@@ -38,7 +38,7 @@ func TestACallIsFollowedByItsResultAndTheNextStep(t *testing.T) {
 	}
 }
 
-// Nobody would see the result of a call behind the end of the task.
+// The model would not see the result of a call behind the end of the task.
 func TestCallsBehindFinishAreNotMade(t *testing.T) {
 	t.Parallel()
 	w := open(t, &model{todo: []reply{answer("r1", "", done("c1"), look("c2"))}}, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Stream is one watch. It keeps what its reader has not taken yet: a slow
-// reader slows nobody and loses nothing.
+// Stream is one watch. It keeps what its reader has not taken yet: a slow reader slows no
+// other reader and loses nothing.
 type Stream struct {
 	from *watchers
 

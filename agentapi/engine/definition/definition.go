@@ -2,9 +2,9 @@
 // names an agent, its tools, its model and its limits. OpenHands finds them in
 // the same places and reads the same form.
 //
-// It runs nothing and looks nothing up. A file that OpenHands would not accept
-// is no definition here, and a [Problem] says so with its line. Files of a
-// project are read below the project only: a link cannot lead out of it.
+// It runs nothing and looks nothing up. A file that OpenHands would not accept is not a
+// definition here either, and a [Problem] reports the line. Files of a project are read
+// below the project only: a link cannot lead out of it.
 package definition
 
 import (

@@ -31,7 +31,7 @@ func Encode(d Definition) (json.RawMessage, error) {
 	})
 }
 
-// Decode reads a definition of a request; not ok: it is none.
+// Decode reads a definition of a request; ok reports whether it is a definition.
 func Decode(raw json.RawMessage) (d Definition, ok bool) {
 	var e encoded
 	if json.Unmarshal(raw, &e) != nil || e.Name == "" {

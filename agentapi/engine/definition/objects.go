@@ -63,7 +63,7 @@ func serverProblem(server map[string]any) string {
 
 func (r *reader) stored(n *node, v any) json.RawMessage {
 	data, err := json.Marshal(v)
-	if err != nil { // a number that is none
+	if err != nil { // NaN or an infinity
 		r.refuse(n.line, "the value cannot be stored: "+err.Error(), "correct the value")
 	}
 	return data

@@ -2,8 +2,8 @@ package enginetest
 
 import "github.com/ohgw/ohgw/agentapi/engine/store"
 
-// Disk is the real disk, which nobody waits for. What is written is there, also
-// after the death of the process: only a machine that loses its power would lose it.
+// Disk is the real disk, but without the waits for it. What is written is there, also after
+// the death of the process: only a machine that loses its power would lose it.
 type Disk struct{ store.Disk }
 
 // Write does not wait for the disk.

@@ -201,7 +201,7 @@ func failure(ctx context.Context, err error) error {
 	}
 }
 
-// refusal is the error of an answer that is none.
+// refusal returns the error of a response without an answer.
 func refusal(resp *http.Response) error {
 	var body struct {
 		Error struct{ Message, Code string }

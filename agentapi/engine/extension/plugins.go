@@ -94,8 +94,8 @@ func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
 	return load(append(p.own(), Plugins(p).Enabled()...), bad)
 }
 
-// OfProject are the plugins of a project and of the repository that it is in. Of two with
-// one name the project's counts. A link is none of them.
+// OfProject returns the plugins of a project and of the repository that it is in. Of two
+// with one name the project's counts. Links are skipped.
 func OfProject(dir string, bad func(dir string, err error)) []plugin.Plugin {
 	roots := []string{dir}
 	if root := workdir.Repository(dir); root != "" && root != filepath.Clean(dir) {

@@ -21,7 +21,7 @@ const (
 	maxListed = 2000
 )
 
-// gitDir is left out: it is no part of what is installed.
+// gitDir is left out: it does not belong to what is installed.
 const gitDir = ".git"
 
 // limits bound what is copied.

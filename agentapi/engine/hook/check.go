@@ -99,7 +99,7 @@ func atHome(line, home string) string {
 	return line
 }
 
-// builtIn are words of the shell that are no programs everywhere.
+// builtIn are words of the shell that are not programs on every system.
 var builtIn = pattern.Of(`^(?:\.|:|alias|break|case|cd|command|continue|eval|exec|exit|export|for|if|readonly|return|set|shift|trap|type|ulimit|umask|unset|until|wait|while)$`)
 
 // program says why a program cannot be started.
@@ -139,7 +139,7 @@ func (c Checker) interpreter(script string) (why, hidden string) {
 		return "", "" // It is a program that is not to be read.
 	}
 	defer func() { _ = f.Close() }()
-	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // a longer one is none
+	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // a longer line is not read
 	text, ok := strings.CutPrefix(string(line), "#!")
 	fields := strings.Fields(text)
 	if !ok || len(fields) == 0 {

@@ -112,7 +112,7 @@ func (r *Runner) Use(box sandbox.Box, env []string) {
 	r.box, r.env = box, env
 }
 
-// Close ends the hooks that nobody waits for.
+// Close ends the hooks that no caller waits for.
 func (r *Runner) Close() {
 	if r != nil {
 		r.stop()

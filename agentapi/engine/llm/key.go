@@ -25,8 +25,7 @@ type NoKeyError struct {
 
 func (e *NoKeyError) Error() string { return "there is no key: " + e.Why }
 
-// tokenPrefix begins every Fernet token: an encrypted key that nobody
-// decrypted.
+// tokenPrefix begins every Fernet token: a key that is still encrypted.
 const tokenPrefix = "gAAAAA"
 
 // credentials finds the keys of a call.

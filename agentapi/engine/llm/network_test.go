@@ -26,8 +26,8 @@ func answerer(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, shortAnswer)
 }
 
-// relay passes the bytes of connections on, until lose: from then on those
-// that are open carry nothing, and nobody is told.
+// relay passes the bytes of connections on, until lose: from then on those that are open
+// carry nothing, and neither end gets an error.
 type relay struct {
 	net.Listener
 	target string

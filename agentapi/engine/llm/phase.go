@@ -15,8 +15,8 @@ import (
 // This file tells what a call waits for. A local server may load its model for minutes
 // before the first call, and read a long prompt for minutes before the first word.
 
-// loadingPause is how long is waited before a server that loads its model is asked
-// again. The question costs it nothing.
+// loadingPause is the time between two questions to a server that loads its model. A
+// question costs the server nothing.
 const loadingPause = time.Second
 
 // expect prepares a call for what its server is known to do: to load the model first, or
@@ -28,8 +28,8 @@ func (m *model) expect(c *wire.Call, w *wait) {
 	}
 }
 
-// tellsProgress reports whether the server tells how much of a prompt it has read. Only
-// llama.cpp is asked: others may refuse a member that they do not know.
+// tellsProgress reports whether the server can report how much of a prompt it has read.
+// Only llama.cpp is asked to: others may refuse a member that they do not know.
 func (m *model) tellsProgress() bool {
 	return m.cfg.Windows != nil && m.route.style == chatStyle && m.cfg.Windows.Look(m.sizeKey()).Server == window.LlamaCpp
 }
@@ -85,7 +85,7 @@ func (m *model) loaded(ctx context.Context, w *wait, call func() (*Response, err
 	}
 }
 
-// wait hands the pieces of an answer on, and tells what is waited for before the first.
+// wait passes the pieces of an answer on, and reports the phase until the first one comes.
 type wait struct {
 	out     *relay
 	now     func() time.Time

@@ -121,9 +121,8 @@ func nullable() []string {
 	return []string{"reasoning_effort", "prompt_cache_retention", "extended_thinking_budget"}
 }
 
-// ParseProfile reads the JSON of an LLM: a profile file, or the llm of an
-// agent. What is absent has its default; fields that nobody knows are skipped.
-// No error quotes a value.
+// ParseProfile reads the JSON of an LLM: a profile file, or the llm of an agent. Absent
+// fields have their defaults; unknown fields are skipped. No error quotes a value.
 func ParseProfile(data []byte) (Profile, error) {
 	p := DefaultProfile("")
 	if err := json.Unmarshal(data, &p); err != nil {

@@ -53,8 +53,8 @@ func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys 
 		return err
 	}
 	if failed.Code == CodeTimeout {
-		// A network may have lost the connection in silence. One that
-		// nobody uses now is not used again.
+		// A network may have lost the connection without an error. Connections
+		// that are idle now are not used again.
 		m.cfg.HTTP.CloseIdleConnections()
 	}
 	return nil

@@ -59,7 +59,7 @@ func (m *model) FindSize(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 		found.Next = now.Add(tryAgain)
-	case isLoading(err), err != nil && !refused: // nobody listens yet
+	case isLoading(err), err != nil && !refused: // no server listens yet
 		found.Next = now
 	case found.Tokens == 0 && (found.Server == window.Ollama || found.Server == window.LMStudio || found.Server == window.LlamaCpp):
 		found.Next = now // it says the size when the model is loaded

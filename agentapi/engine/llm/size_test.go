@@ -131,7 +131,7 @@ func TestAProviderInTheCloudIsNotAsked(t *testing.T) {
 	}
 }
 
-// refusing is a network that nobody may use.
+// refusing is a network whose use fails the test.
 type refusing struct{ t *testing.T }
 
 func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {

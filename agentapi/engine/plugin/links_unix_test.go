@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 )
 
-// Links of a plugin lead nowhere but into it; one in a circle is no endless loop.
+// Links of a plugin may lead only into it; a circle of links does not loop for ever.
 func TestLinksOutOfThePluginAndInACircle(t *testing.T) {
 	t.Parallel()
 	outside := tree(t, map[string]string{

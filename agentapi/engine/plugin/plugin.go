@@ -57,7 +57,7 @@ const (
 // manifests are where a manifest is, by precedence.
 var manifests = []string{".plugin/plugin.json", ".claude-plugin/plugin.json"}
 
-// unused are parts of plugins that nobody reads here.
+// unused are parts of plugins that the engine does not read.
 var unused = []string{".lsp.json", "output-styles"}
 
 // validName has no separator and no dots at the beginning: the name is a part of the
@@ -185,7 +185,7 @@ func (r *reader) hooks() {
 	}
 }
 
-// readAgents reads the agents of a plugin; their programs nobody has allowed.
+// readAgents reads the agents of a plugin without their programs, which are not allowed.
 func (r *reader) readAgents() {
 	if _, err := r.root.Lstat(agentsDir); errors.Is(err, fs.ErrNotExist) {
 		return

@@ -110,7 +110,7 @@ func (p *Prompt) Skills() []skill.Skill {
 	return p.list
 }
 
-// Skipped are the files that are no skills of the conversation, and why.
+// Skipped returns the files that are not skills of the conversation, and why.
 func (p *Prompt) Skipped() []skill.Skipped {
 	p.Skills()
 	return p.left

@@ -66,7 +66,7 @@ func TestCommandsOfASkillEndWithWhatTheyStarted(t *testing.T) {
 	t.Error("the command's child goes on")
 }
 
-// zombie reports whether a process is dead and only nobody has asked for it.
+// zombie reports whether a process is dead and its parent has not waited for it yet.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && strings.Contains(string(stat), ") Z ")

@@ -23,11 +23,11 @@ type given struct {
 	Silent     bool `json:"disable_model_invocation"`
 }
 
-// Given are the skills that a program has sent with its agent, a list of OpenHands'
-// Skill objects. What is none is left out.
+// Given returns the skills that a program has sent with its agent, a list of OpenHands'
+// Skill objects. It skips other values.
 func Given(list json.RawMessage) (found []Skill) {
 	var all []json.RawMessage
-	_ = json.Unmarshal(list, &all) // no list: none
+	_ = json.Unmarshal(list, &all) // without a list there are no skills
 	for _, raw := range all[:min(len(all), maxSkills)] {
 		var g given
 		if json.Unmarshal(raw, &g) != nil || g.Name == "" {

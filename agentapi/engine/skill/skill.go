@@ -84,7 +84,7 @@ var contextFiles = map[string]string{
 	"agents.md": "agents", "agent.md": "agents", "claude.md": "claude", "gemini.md": "gemini", ".cursorrules": "cursorrules",
 }
 
-// Skipped is a file or a directory that could be a skill, and is none.
+// Skipped is a file or a directory that could be a skill, but is not one.
 type Skipped struct {
 	Name   string // of the skill, or of the file
 	Path   string

@@ -26,7 +26,7 @@ type Call struct {
 }
 
 // callsFile has a line for each call of a model. OpenHands keeps them in the base state,
-// which is written anew with each step; here the file only grows.
+// which it rewrites with each step; here the file only grows.
 const callsFile = "ohgw_calls.jsonl"
 
 // maxCalls is how much of that file is read, in bytes: the newest calls.

@@ -24,7 +24,7 @@ type Listed struct {
 	ID               string // with dashes
 	Created, Updated time.Time
 	Status           event.Status
-	Parent           string // the id of the one that this is a part of, as its file has it; "" is none
+	Parent           string // the id of the one that this is a part of, as its file has it; "" if there is none
 }
 
 // Catalog knows the conversations below a directory, whoever writes them. Its

@@ -82,10 +82,10 @@ func fill(path string, data []byte, sync bool) error {
 // maxSyncs is how many files are synced at once: each holds a thread.
 const maxSyncs = 32
 
-// Sync waits until the files are on the disk. A journaling file system writes
-// everything that it knows of in one commit, and one commit follows another, also
-// for other conversations. So it is told to write all files before it is asked
-// for the first one, which is waited for alone: that commit has the others, too.
+// Sync waits until the files are on the disk. A journaling file system writes everything
+// that it knows of in one commit, and one commit follows another, also for other
+// conversations. So Sync starts the writes of all files, and only then waits for the first
+// one alone: the commit of the first one has the others, too.
 func (Disk) Sync(paths []string) error {
 	files := make([]file, len(paths))
 	return syncAll(len(paths),

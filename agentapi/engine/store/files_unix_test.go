@@ -56,8 +56,8 @@ func TestAnEventIsThereInWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// OpenHands and programs that list conversations read the files at any time. On
-// Windows a file that somebody reads cannot be replaced.
+// OpenHands and programs that list conversations read the files at any time. On Windows a
+// file that another process reads cannot be replaced.
 func TestAReaderNeverSeesHalfAFile(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

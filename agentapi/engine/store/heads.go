@@ -53,8 +53,8 @@ func (h *heads) name(s string) string {
 }
 
 const (
-	// headsFile has the heads of a log that nobody had open when it was searched. Other
-	// programs do not know it. One that does not fit the log is made again.
+	// headsFile has the heads of a log that no process had open when it was searched.
+	// Other programs do not know it. A file that does not fit the log is rewritten.
 	headsFile = "ohgw_heads"
 	headsForm = "ohgw heads 1"
 	// minHeads is how many events a log has whose heads are worth a file.
@@ -86,8 +86,8 @@ func (h *heads) read(dir string, entries []entry) {
 	h.kept = i == len(entries)
 }
 
-// keep writes the file, once all heads are known. Without it the next search takes
-// longer, so a failure is nobody's business.
+// keep writes the file, once all heads are known. A failure is ignored: without the file
+// only the next search takes longer.
 func (h *heads) keep(dir string, entries []entry) {
 	h.mu.Lock()
 	if h.kept || h.count < len(entries) || len(entries) < minHeads {

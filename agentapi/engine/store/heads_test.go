@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// A log of which nobody knows anything is read once for all filters, also by those who
-// come after a restart.
+// A log without known heads is read once for all filters, also for searches after a
+// restart.
 func TestALogIsReadOnceForFilters(t *testing.T) {
 	t.Parallel()
 	const n = 1200

@@ -10,8 +10,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// entry is what is kept in memory of an event: enough to find it and its place
-// in the tree. The event itself is read again when somebody asks for it.
+// entry is what is kept in memory of an event: enough to find it and its place in the tree.
+// The event itself is read again when a caller asks for it.
 type entry struct {
 	id, parent string
 	name       string       // of its file in the directory events

@@ -61,7 +61,7 @@ type lease struct {
 	ours leaseJSON
 }
 
-// claim takes the lease of a directory, unless somebody lives who has it.
+// claim takes the lease of a directory, unless its holder is alive.
 func claim(dir string, opts Options) (*lease, error) {
 	l := &lease{dir: dir, opts: opts}
 	err := l.locked(func() error {
@@ -141,7 +141,7 @@ func (l *lease) read() (leaseJSON, error) {
 	if err != nil {
 		return found, fmt.Errorf("read the lease: %w", err)
 	}
-	// A lease that cannot be read protects nobody: its writer died in it.
+	// A lease that cannot be read protects no process: its writer died while writing it.
 	if err := json.Unmarshal(data, &found); err != nil {
 		found = leaseJSON{}
 	}

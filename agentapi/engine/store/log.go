@@ -215,8 +215,8 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	name := d.eventName(e.ID)
 	path := filepath.Join(d.path, "events", name)
 	if err := d.write(path, data, sync); err != nil {
-		// What may have come to the disk all the same is in nobody's log, and
-		// would take the place of the next event.
+		// A file that came to the disk all the same is not in the log of any
+		// process, and would take the place of the next event.
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.unsure = true
 			d.Rest() // The next one counts again.
@@ -231,10 +231,9 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 // eventName is the name of the next event's file.
 func (d *Dir) eventName(id string) string { return fmt.Sprintf("event-%05d-%s.json", len(d.log), id) }
 
-// write writes an event's file, and with durable puts it on the disk together
-// with all that was not put there yet: a disk does all of it in one go. Where
-// only the event reaches the disk, it lies beyond a gap, and nobody was told of
-// it.
+// write writes an event's file. With durable it puts the file on the disk together with
+// those that are not there yet: a disk does all of it in one go. If only the event reaches
+// the disk, it lies beyond a gap, and no caller has got it as stored.
 func (d *Dir) write(path string, data []byte, durable bool) error {
 	if err := d.opts.Files.Write(path, data, false); err != nil {
 		return err
@@ -294,11 +293,11 @@ func (d *Dir) Parent(i int) (int, bool) {
 	}
 }
 
-// Head is the event that the next one is appended to, "" for none.
+// Head returns the ID of the event that the next one is appended to; "" if there is none.
 //
-// The base state may lag behind the log, which then ends in the branch that begins
-// with what the state says. It may also name an event that has others behind it,
-// because somebody went back to it: then the log's last event says so.
+// The base state may lag behind the log, which then ends in the branch that begins with the
+// event of the state. The state may also name an event that has others behind it, because a
+// client went back to it: then the log's last event says so.
 func (d *Dir) Head() string {
 	if last, known := d.last(); known && d.continues(last) {
 		return last

@@ -141,7 +141,7 @@ func (d *Dir) Foreign() []event.Event {
 func (d *Dir) catchUp() error {
 	dir := filepath.Join(d.path, "events")
 	if !d.at.IsZero() && modifiedAt(dir).Equal(d.at) && exists(d.marker()) {
-		return nil // nobody else has written
+		return nil // no other process has written
 	}
 	d.marked, d.at = false, time.Time{}
 	names, err := readNames(dir)

@@ -328,7 +328,7 @@ func TestAWriterRightBehindUsIsSeen(t *testing.T) {
 	}
 }
 
-// Nothing is counted where nobody else has written: that takes time in a long log.
+// The files are not counted if no other process has written: counting a long log takes time.
 func TestALogThatIsOursIsNotCounted(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

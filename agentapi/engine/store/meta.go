@@ -20,8 +20,8 @@ type Meta struct {
 	// ForkedFrom is the conversation that this one began with, and ForkedAt the
 	// event up to which; empty for all of it.
 	ForkedFrom, ForkedAt string
-	Title                string // "" is none
-	// Parent is the conversation that this one is a part of; "" is none.
+	Title                string // "" if there is none
+	// Parent is the conversation that this one is a part of; "" if there is none.
 	Parent string
 	// WantsTitle has a model find a title after the first message.
 	WantsTitle bool

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// logged is a conversation with n events on the disk, which nobody has open.
+// logged makes a conversation with n events on the disk, which no process has open.
 func logged(tb testing.TB, n int) (root, id string) {
 	tb.Helper()
 	root, id = tb.TempDir(), "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e"

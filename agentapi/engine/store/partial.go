@@ -52,7 +52,7 @@ func (d *Dir) makeOwn(root string) error {
 		}
 	case err != nil && !was:
 		_ = os.Remove(filepath.Join(d.path, leaseLock))
-		_ = os.Remove(d.path) // stays where it is not empty: it is somebody else's
+		_ = os.Remove(d.path) // stays if it is not empty: it is another process's
 	}
 	if err != nil && !errors.Is(err, ErrExists) {
 		return fmt.Errorf("create conversation: %w", err)
@@ -63,7 +63,7 @@ func (d *Dir) makeOwn(root string) error {
 // empty removes what is in a directory that was found, except for its lease. One with
 // a conversation is left as it is.
 func (d *Dir) empty(root string) error {
-	if Exists(root, d.State.ID) { // somebody else was quicker
+	if Exists(root, d.State.ID) { // another process was quicker
 		return ErrExists
 	}
 	if err := d.orphaned(); err != nil {
@@ -81,8 +81,8 @@ func (d *Dir) empty(root string) error {
 	return errors.Join(err, d.whole())
 }
 
-// orphaned is the damage of a directory that has no base state: events that nobody
-// copies are a conversation that has lost it.
+// orphaned returns the damage of a directory without a base state. Events that do not come
+// from an unfinished copy are those of a conversation that has lost its base state.
 func (d *Dir) orphaned() error {
 	if _, err := os.Lstat(filepath.Join(d.path, partialFile)); err == nil {
 		return nil

@@ -29,8 +29,9 @@ func (d *dying) Write(path string, data []byte, sync bool) error {
 	return d.Disk.Write(path, data, sync)
 }
 
-// A base state may be lost, by a hand or a disk. The events of its conversation stay,
-// whoever asks for the id, and nobody else has to wait for a lease.
+// A base state may be lost, because of a user or a disk. The events of its conversation
+// stay, whichever process asks for the id, and the other processes need not wait for a
+// lease.
 func TestEventsWithoutAStateStay(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -74,8 +75,8 @@ func TestALeaseEndsWithAFailedCreate(t *testing.T) {
 	}
 }
 
-// A copy that a dead process has begun is no conversation that was lost: the same copy
-// can be made again.
+// A copy that a dead process has begun is not a lost conversation: the same copy can be
+// made again.
 func TestHalfACopyIsReplaced(t *testing.T) {
 	t.Parallel()
 	copied := []event.Event{message(uuid.New(), ""), message(uuid.New(), ""), message(uuid.New(), "")}

@@ -29,8 +29,8 @@ func (d *Dir) rebuildState(id string, cause error) error {
 		s.Learn(e)
 	}
 	path := filepath.Join(d.path, stateFile)
-	// A copy, not another name: without its base state nobody finds the
-	// conversation. It may be gone after another crash; nothing depends on it.
+	// A copy, not another name: without its base state the conversation is not found.
+	// The copy may be gone after another crash; nothing depends on it.
 	if err := copyFile(path+damagedSuffix, path); err != nil {
 		return fmt.Errorf("set %s aside: %w", stateFile, err)
 	}

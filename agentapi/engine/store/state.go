@@ -97,7 +97,7 @@ func isOurs(name string) bool {
 	return false
 }
 
-// Clone is a state that nobody else changes.
+// Clone returns a copy of s. Changes of one do not show in the other.
 func (s State) Clone() State {
 	s.ActivatedSkills, s.ActivatedPathRules, s.InvokedSkills = slices.Clone(s.ActivatedSkills), slices.Clone(s.ActivatedPathRules), slices.Clone(s.InvokedSkills)
 	s.BlockedActions, s.BlockedMessages = maps.Clone(s.BlockedActions), maps.Clone(s.BlockedMessages)

@@ -85,7 +85,7 @@ type Dir struct {
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
 	locked bool                       // we hold lock
-	// foreign are events of other writers that nobody was told of.
+	// foreign are events of other writers that were not passed on yet.
 	foreign []event.Event
 	unsure  bool // there may be a file of an event that is not in the log
 	marked  bool // there is a marker, and it is right
@@ -101,11 +101,10 @@ func Path(root, id string) string {
 	return filepath.Join(root, strings.ReplaceAll(id, "-", ""))
 }
 
-// Create makes the directory of a new conversation, which begins with events
-// of another one or with none. Without its base state, which comes last, it is
-// no conversation to anybody: what a process that died has left of one that it
-// made is replaced. Events without a base state are left as they are, with a
-// [*DamageError].
+// Create makes the directory of a new conversation, which begins with events of another one
+// or with none. The base state is written last: a directory without it does not count as a
+// conversation, and is replaced if a process died in Create there. Other events without a
+// base state are left as they are, and Create returns a [*DamageError].
 func Create(root string, state State, meta Meta, opts Options, events ...event.Event) (*Dir, error) {
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
@@ -140,8 +139,8 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	return d, nil
 }
 
-// Open opens the directory of conversation id, or returns ErrNotFound, a
-// [*HeldError] while somebody else has it, or ErrCorrupt with what is wrong.
+// Open opens the directory of conversation id. It returns ErrNotFound, a [*HeldError] while
+// another process has it, or ErrCorrupt with what is wrong.
 func Open(root, id string, opts Options) (*Dir, error) {
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, id), opts: opts}
@@ -183,8 +182,8 @@ func (d *Dir) load(id string) error {
 // Path is the conversation's directory.
 func (d *Dir) Path() string { return d.path }
 
-// KeepLease renews the lease; call it every LeaseRenewal while the directory
-// is open. A [*HeldError] means that somebody else has taken the conversation.
+// KeepLease renews the lease; call it every LeaseRenewal while the directory is open. A
+// [*HeldError] means that another process has taken the conversation.
 func (d *Dir) KeepLease() error { return d.lease.renew() }
 
 // Close lets the conversation go.
@@ -228,10 +227,10 @@ func Exists(root, id string) bool {
 	return err == nil
 }
 
-// Remove deletes a conversation that is not open here, damaged ones too. The
-// error is ErrNotFound, or a [*HeldError] while somebody has it. What a process
-// that died has left of a conversation while it made or removed it goes, too,
-// with ErrNotFound.
+// Remove deletes a conversation that is not open here, damaged ones too. It returns
+// ErrNotFound, or a [*HeldError] while a process has the conversation. If a process died
+// while it made or removed the conversation, Remove deletes the rest, and returns
+// ErrNotFound, too.
 func Remove(root, id string, opts Options) error {
 	d := &Dir{path: Path(root, id), opts: opts.withDefaults()}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {

@@ -28,7 +28,7 @@ func Workspaces(root string) ([]string, error) {
 		data, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, err := os.Lstat(filepath.Join(root, entry.Name(), "events")); errors.Is(err, fs.ErrNotExist) {
-				continue // It is no conversation, or was removed meanwhile.
+				continue // It is not a conversation, or was removed meanwhile.
 			}
 		}
 		if err != nil {

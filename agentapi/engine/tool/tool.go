@@ -37,8 +37,7 @@ type Definition struct {
 	MCP json.RawMessage
 }
 
-// ReadOnly reports whether a call changes nothing, so that nobody needs to know
-// its risk.
+// ReadOnly reports whether a call changes nothing, so that its risk need not be known.
 func (d Definition) ReadOnly() bool { return d.Annotations != nil && d.Annotations.ReadOnly }
 
 // Annotations say how careful a caller must be, in the terms of MCP.

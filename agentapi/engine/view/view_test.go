@@ -245,7 +245,7 @@ func TestCondensationRequestIsOpenUntilItsCondensation(t *testing.T) {
 	}
 }
 
-// anyLog is a log as nobody would write it: every order, duplicates, gaps.
+// anyLog draws a log that no program would write: every order, duplicates, gaps.
 func anyLog(t *rapid.T) []event.Event {
 	var log []event.Event
 	n := rapid.IntRange(0, 40).Draw(t, "events")

@@ -97,11 +97,11 @@ func (o *shellOptions) idle() bool { return o.parsing || o.strings }
 type optionKind int
 
 const (
-	operand   optionKind = iota // it is none
-	taken                       // it is one
-	takesWord                   // it is one with a value
-	refused                     // a shell ends with an error
-	strange                     // nobody knows
+	operand   optionKind = iota // not an option
+	taken                       // an option
+	takesWord                   // an option with a value
+	refused                     // the shell ends with an error
+	strange                     // it cannot be known
 )
 
 // take reads a word that is known.

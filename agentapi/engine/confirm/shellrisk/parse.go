@@ -91,8 +91,8 @@ func parsed(text string) *program {
 	return nil
 }
 
-// tryParse is nil where the text does not parse. The parser panics at some texts that are
-// no shell source.
+// tryParse returns nil if the text does not parse. The parser panics at some texts that
+// are not shell source.
 func tryParse(text string, errors int) (root *syntax.File) {
 	err := rescue.Do(func() (err error) {
 		root, err = newParser(errors).Parse(strings.NewReader(text), "")

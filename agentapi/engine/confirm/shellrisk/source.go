@@ -217,7 +217,7 @@ func isNoText(part syntax.WordPart) bool {
 	return !ok
 }
 
-// answer is yes, no, or what nobody knows.
+// answer is yes, no, or, if the source does not decide it, maybe.
 type answer int
 
 const (

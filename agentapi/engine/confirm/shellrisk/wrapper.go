@@ -172,8 +172,8 @@ func (w wrapper) options(c command) (at int, state searched) {
 	return at, here
 }
 
-// unsure is how the search goes where a word comes that has to be looked up: a variable is
-// set there, or nobody knows.
+// unsure returns how the search continues at a word that has to be looked up: the word
+// sets a variable, or the search is lost.
 func (w wrapper) unsure(arg word) searched {
 	if !arg.many && w.assign && isAssignment(arg.begins()) {
 		return here

@@ -5,7 +5,7 @@
 // characters, and the copies have at least Least characters together. It is LeastCode
 // where repetition has a sense: in a code block between fences, in the arguments of a
 // call, in the rows of a table, and in lines without letters and digits. The copies
-// are compared character by character: a line with a number that grows is no copy.
+// are compared character by character: a line with a number that grows is not a copy.
 package repetition
 
 import (

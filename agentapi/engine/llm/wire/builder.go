@@ -168,7 +168,7 @@ func (b *Builder) Reasoning(s string) {
 	b.send(Delta{Reasoning: s})
 }
 
-// Prompt tells how much of the prompt was read. It is no part of the answer.
+// Prompt sends how much of the prompt was read. That does not belong to the answer.
 func (b *Builder) Prompt(d PromptDelta) { b.send(Delta{Prompt: &d}) }
 
 // Thinking adds a piece of a thinking block. A signature ends the block;

@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 )
 
-// parse reads the arguments, without those that are null. JSON that is no
-// object counts as an empty one, and so does no text at all, which is how some
-// models call a tool without parameters.
+// parse reads the arguments, without those that are null. JSON that is not an object counts
+// as an empty one. So does an empty text, with which some models call a tool without
+// parameters.
 func parse(raw string) (object.Object, error) {
 	if strings.TrimSpace(raw) == "" {
 		return object.Object{}, nil
@@ -92,8 +92,8 @@ func renameRisk(args object.Object) object.Object {
 	return args
 }
 
-// takeRisk takes the risk out of the arguments. Nobody asks for that of a
-// read-only tool, and without an analyzer nobody asks at all.
+// takeRisk takes the risk out of the arguments. The model is not asked for the risk of a
+// read-only tool, and without an analyzer it is never asked.
 func takeRisk(args object.Object, def tool.Definition, opts Options) (risk string, rest object.Object, problem string) {
 	raw := args.Get(tool.ParamRisk)
 	rest = args.Without(tool.ParamRisk)

@@ -620,8 +620,8 @@ func TestConfinedEditorFollowsLinksInside(t *testing.T) {
 	}
 }
 
-// While somebody swaps a directory for a link that leads outside, nothing
-// outside is read or written.
+// While another process swaps a directory for a link that leads outside, nothing outside is
+// read or written.
 func TestConfinedEditorIsNotFooledByARace(t *testing.T) {
 	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()

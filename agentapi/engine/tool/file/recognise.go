@@ -112,7 +112,7 @@ func (e encoding) score(words [][]byte, data []byte) (score int, shown string) {
 		some += min(best, worthLess)
 	}
 	for i, name := range known {
-		if e != windows1252 && tallies[i].long == 0 { // two letters are no evidence of what is rare
+		if e != windows1252 && tallies[i].long == 0 { // two letters do not prove a rare encoding
 			tallies[i].points = 0
 		}
 		score = max(score, tallies[i].score(languages[name]))

@@ -72,8 +72,7 @@ func (h *history) last(path string) int {
 	return -1
 }
 
-// undo takes back the last edit of a file. What somebody else changed since is
-// not thrown away.
+// undo takes back the last edit of a file. It keeps what another program has changed since.
 func (e *Editor) undo(p *place) (outcome, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

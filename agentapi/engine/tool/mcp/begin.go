@@ -39,8 +39,8 @@ func (c *connection) begin(ctx context.Context, client *sdk.Client) (*sdk.Client
 	return nil, first
 }
 
-// refused reports whether a server has answered with an error: over HTTP, all that is no
-// error of the network or of a login is one.
+// refused reports whether a server has answered with an error. Over HTTP that is every
+// error except those of the network and of a login.
 func (c *connection) refused(err error) bool {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return true

@@ -45,7 +45,7 @@ type connection struct {
 	session *sdk.ClientSession
 	closed  bool
 	process *program
-	login   *oauth.Handler // nil: nobody logs in to it
+	login   *oauth.Handler // nil: the server has no login
 	lost    chan struct{}  // closed when the session is
 	http    *remote        // nil for a program
 

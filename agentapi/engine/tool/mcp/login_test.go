@@ -148,7 +148,7 @@ func TestAnExpiredLoginIsRenewed(t *testing.T) {
 	}
 }
 
-// Another login, which somebody has stored meanwhile, is used by a server that runs.
+// A server that runs uses another login that was stored meanwhile.
 func TestALoginThatIsStoredLaterIsUsed(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)

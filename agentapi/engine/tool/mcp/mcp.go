@@ -1,10 +1,9 @@
 // Package mcp gives the agent the tools of MCP servers: programs that are
 // started here and spoken to over a pipe, and servers that are reached by HTTP.
 //
-// Conversations share a server where its settings, secrets included, and the
-// directory in which it is started are the same. It is started when somebody
-// needs it who cannot do without: for its list of tools, where that is not known
-// yet, or for a call.
+// Conversations share a server if its settings, secrets included, and the directory in
+// which it is started are the same. It is started only when it is needed: for its list of
+// tools, if that is not known yet, or for a call.
 //
 // Invariants: a server that was started ends when the last Client that used it
 // is closed, with all that it started in its own process group; a call that
@@ -195,7 +194,7 @@ func (c *Client) Tools() []tool.Tool {
 	return all
 }
 
-// Close lets go of all servers. Those that nobody else uses end.
+// Close releases all servers. Those that no other client uses end.
 func (c *Client) Close() error {
 	var wg sync.WaitGroup
 	for _, m := range c.members {

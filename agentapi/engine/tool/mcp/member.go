@@ -45,7 +45,7 @@ func newMember(ctx context.Context, c *Client, name string, s server, prefix boo
 	return &member{client: c, name: name, server: s, key: key, prefix: prefix}, err
 }
 
-// learn finds out which tools the server has. It is asked if nobody knows.
+// learn returns the tools of the server. It asks the server if they are not known yet.
 func (m *member) learn(ctx context.Context) ([]*sdk.Tool, error) {
 	pool := m.client.cfg.Pool
 	list, err := pool.known(m.key)

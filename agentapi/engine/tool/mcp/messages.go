@@ -14,10 +14,10 @@ import (
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
-// messages is the stdout of a server without what is no message: greetings, logs,
-// progress. A message begins its line, so that one which a log quotes is none.
-// Blanks, colours and a byte order mark may stand before it. Where a server prints
-// a message on several lines, the last one is "}" alone.
+// messages is the stdout of a server without what is not a message: greetings, logs,
+// progress. A message begins its line, so one that a log quotes does not count. Blanks,
+// colours and a byte order mark may stand before it. If a server prints a message on
+// several lines, the last one is "}" alone.
 type messages struct {
 	in   *bufio.Reader
 	skip func(line []byte) // is told what is left out
@@ -156,7 +156,7 @@ func (m *messages) continued(line, rest []byte) bool {
 	return true
 }
 
-// giveUp says that the lines which are open are no message.
+// giveUp skips the open lines: together they are not a message.
 func (m *messages) giveUp() {
 	lines := m.open
 	m.open = nil

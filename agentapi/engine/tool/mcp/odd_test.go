@@ -91,7 +91,7 @@ func TestNamesAreMadeToFit(t *testing.T) {
 	}
 }
 
-// What is odd about one tool is no reason to do without the others.
+// A tool that is odd does not take the others away.
 func TestAnOddToolLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	const plain = `{"type":"object"}`

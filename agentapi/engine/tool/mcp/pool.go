@@ -114,7 +114,7 @@ func (p *Pool) attach(m *member) *connection {
 	return c
 }
 
-// detach ends a server when nobody uses it any more.
+// detach ends a server when no client uses it any more.
 func (p *Pool) detach(c *connection, m *member) {
 	p.mu.Lock()
 	delete(c.users, m)

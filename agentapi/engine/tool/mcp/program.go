@@ -68,7 +68,7 @@ func (p *program) Connect(ctx context.Context) (sdk.Connection, error) {
 		_, _ = io.Copy(p.words, stderr)
 		close(p.copied)
 	}()
-	// Its end is waited for before its stdout is closed.
+	// The program's stdout is closed only after the program has ended.
 	return (&sdk.IOTransport{Reader: io.NopCloser(newMessages(stdout, p.noise.add)), Writer: &input{File: stdin, program: p}}).Connect(ctx)
 }
 

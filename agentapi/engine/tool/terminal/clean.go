@@ -82,7 +82,7 @@ func (c *cleaner) send() {
 	c.ready = c.ready[:0]
 }
 
-// settle emits the line that is not finished: somebody looks at it now.
+// settle emits the line that is not finished, for a reader who wants the output now.
 func (c *cleaner) settle() {
 	defer c.send()
 	c.flush(len(c.line))

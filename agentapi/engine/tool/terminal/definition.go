@@ -75,8 +75,8 @@ func seconds(n float64) time.Duration {
 	return time.Duration(n * float64(time.Second))
 }
 
-// ParseParams reads the params of an agent's tool. Empty and null are none;
-// unknown ones are an error, because they would have no effect.
+// ParseParams reads the params of an agent's tool. Empty JSON and null have no params.
+// Unknown params are an error, because they would have no effect.
 func ParseParams(raw json.RawMessage) (Params, error) {
 	var p Params
 	if len(raw) == 0 || string(raw) == "null" {

@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// The shell writes a marker to the terminal each time it is ready for a
-// command. All that was written before it belongs to what ran before. It is no
-// proof that a command is over (that comes by another way, which no output
-// reaches); it only says where the output ends. It has a number that nobody
-// else knows.
+// The shell writes a marker to the terminal each time it is ready for a command. All that
+// was written before it belongs to what ran before. The marker does not prove that a
+// command is over (that comes by another way, which no output reaches); it only marks where
+// the output ends. It has a number that no other program knows.
 const markerEdge = 0x1e
 
 // maxMarker is longer than any marker.

@@ -418,8 +418,8 @@ func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)
 	sh(t, term, "sleep 1000")
-	// So much more than a terminal keeps for a program that does not read that
-	// nobody could take it out of there in time.
+	// A terminal keeps much less for a program that does not read, so this cannot be
+	// taken out of there in time.
 	got := input(t, term, strings.Repeat("type ahead\n", 200_000))
 	if got.code() != -1 {
 		t.Errorf("%+v", got)
@@ -430,7 +430,7 @@ func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	if got := input(t, term, "C-c"); got.code() != 130 {
 		t.Errorf("%+v", got)
 	}
-	// What nobody read is not run as commands.
+	// Input that no program has read is not run as commands.
 	if got := over(t, term, sh(t, term, "echo clean")); got.Text != "clean" || got.code() != 0 || got.Metadata.Prefix != "" {
 		t.Errorf("%+v", got)
 	}

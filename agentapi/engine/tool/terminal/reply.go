@@ -46,7 +46,7 @@ func (t *Terminal) stillRunning(r reply) (tool.Result, error) {
 	return t.result(r)
 }
 
-// shellEnded reports the end of the shell itself: somebody said exit.
+// shellEnded reports the end of the shell itself, after a command such as exit.
 func (t *Terminal) shellEnded(r reply) (tool.Result, error) {
 	code := t.session.exitCode()
 	r.exitCode = &code

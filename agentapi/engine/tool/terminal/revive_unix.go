@@ -55,7 +55,7 @@ func (s *session) revive(ctx context.Context, seq uint64) bool {
 type whereabouts int
 
 const (
-	unknown  whereabouts = iota // it works, or nobody knows
+	unknown  whereabouts = iota // it works, or the system does not report it
 	atPrompt                    // it reads its next line from the terminal
 	stopped                     // by a signal
 )

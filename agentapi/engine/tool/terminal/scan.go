@@ -13,7 +13,7 @@ type scan[T any] struct {
 	turn chan struct{} // of one place, taken while it looks
 
 	mu   sync.Mutex
-	next *result[T] // of the look that has not begun; nil: nobody waits
+	next *result[T] // of the look that has not begun; nil: no caller waits
 }
 
 // result is what was seen, once done is closed.
@@ -26,7 +26,7 @@ func newScan[T any](look func() T) *scan[T] {
 	return &scan[T]{look: look, turn: make(chan struct{}, 1)}
 }
 
-// get looks, or waits for somebody else's look that begins now or later.
+// get looks, or waits for another caller's look that begins now or later.
 func (s *scan[T]) get() T {
 	s.mu.Lock()
 	r, first := s.next, s.next == nil

@@ -34,8 +34,8 @@ const (
 	// word that the command is over; then the output is taken as it is. The lag
 	// is microseconds, and half a second on a machine that is very busy.
 	markerWait = 5 * time.Second
-	// lastWait is how long a dead shell's output is waited for while another
-	// program holds the terminal.
+	// lastWait is how long to wait for a dead shell's output while another program
+	// holds the terminal.
 	lastWait = 500 * time.Millisecond
 	// obeyWait is how long a command may take to end when it is told to, for
 	// each of the ways to tell it.
@@ -467,8 +467,8 @@ func number(s string) int {
 	return n
 }
 
-// write passes data on. A program that does not read makes it wait, and nobody
-// else; the next command and close end that.
+// write passes data on. A program that does not read makes write wait, but no other
+// goroutine; the next command and close end that.
 func (s *session) write() {
 	for w := range s.send {
 		s.pass(w)

@@ -13,17 +13,17 @@ import (
 // that overflows ends the program.
 const maxSplit = 256 << 10
 
-// statements splits a command into the statements that only the end of a line
-// separates. Those that are joined by ; & && || or | are one, and so is a statement
-// that ends with its here-document and what follows: a model that writes a file that
-// way goes on below. A text that is no bash that the parser knows, or longer than
-// maxSplit, is one statement: the shell has the last word.
+// statements splits a command into the statements that only the end of a line separates.
+// Those that are joined by ; & && || or | are one. So is a statement that ends with its
+// here-document and what follows: a model that writes a file that way continues below. A
+// text that the parser does not accept as bash, or that is longer than maxSplit, is one
+// statement: the shell decides about it.
 func statements(command string) []string {
 	if len(command) > maxSplit {
 		return []string{command}
 	}
 	var file *syntax.File
-	err := rescue.Do(func() (err error) { // the parser panics at some texts that are no bash
+	err := rescue.Do(func() (err error) { // the parser panics at some texts that are not bash
 		file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 		return err
 	})

@@ -22,7 +22,7 @@ func (s *session) interrupt(seq uint64) {
 			return
 		}
 	}
-	// A loop goes on with other programs as often as one of them is killed.
+	// A loop starts the next program each time one is killed.
 	s.kill()
 	<-s.gone
 	s.drain()
@@ -109,10 +109,10 @@ func (p *progress) of(pid int) time.Duration {
 	return p.all
 }
 
-// runsProgram tells whether a process runs a program of its own. Until it does, it has
-// the command line of its parent; one that has ended, and that nobody has waited for,
-// has none. It is true where the system does not tell: it has no /proc, or only other
-// processes of the group are left.
+// runsProgram reports whether a process runs a program of its own. Until it does, it has
+// the command line of its parent. A process that has ended, and that its parent has not
+// waited for, has none. The result is true if the system does not show it: it has no /proc,
+// or only other processes of the group are left.
 func runsProgram(group, shell int) bool {
 	one, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", group))
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *session) endNow() {
 // kill ends the programs, who may clean up, and then the shell.
 func (s *session) kill() {
 	pid := s.pid
-	_ = syscall.Kill(pid, syscall.SIGSTOP) // It would go on with what stands behind the program that is ended.
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // Otherwise the shell would run its next command when a program ends.
 	if others := descendants(pid); len(others) > 0 {
 		for _, p := range others {
 			_ = syscall.Kill(p, syscall.SIGTERM)
@@ -221,8 +221,8 @@ func killAll(find func() []int) {
 	}
 }
 
-// waitUntil asks again and again for a short time, because nobody says when
-// the process of somebody else is dead.
+// waitUntil polls done until limit, because the system does not report the death of a
+// process that is not a child.
 func waitUntil(limit time.Duration, done func() bool) {
 	late := time.NewTimer(limit)
 	defer late.Stop()

@@ -259,8 +259,8 @@ func (p parser) made(name string, args map[string]json.RawMessage, rest string) 
 	return calls, rest
 }
 
-// typed is an argument that stands as text, as its tool wants it: JSON where the schema
-// says that it is no string.
+// typed returns an argument that stands as text in the form that its tool wants: as JSON
+// if the schema has another type than string.
 func (p parser) typed(tool, key, text string) json.RawMessage {
 	quoted, err := wire.Marshal(text)
 	if err != nil {

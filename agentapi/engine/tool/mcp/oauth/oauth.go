@@ -77,7 +77,7 @@ type Config struct {
 	URL      string // of the MCP server
 	Settings Settings
 	Store    Store
-	Browser  *Browser          // nil: nobody can log in now
+	Browser  *Browser          // nil: a login is not possible now
 	HTTP     http.RoundTripper // reaches authorization servers
 	Version  string            // of ohgw
 	Now      func() time.Time
@@ -186,7 +186,7 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 }
 
 // renewRefused makes sure that there is another token than the one that was refused.
-// Somebody else may have stored one.
+// Another process may have stored one.
 func (h *Handler) renewRefused(ctx context.Context, refused, metadata string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,7 +21,7 @@ func expired(s *oauthtest.Server) oauth.State {
 	}
 }
 
-// An authorization server that never answers holds nobody up, and the login stays.
+// An authorization server that never answers delays no call for long, and the login stays.
 func TestAnAuthorizationServerThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/token"} {
