@@ -478,7 +478,7 @@ func TestAnyConversationTakesItems(t *testing.T) {
 	contains(t, "the conversation", fmt.Sprint(g.post(path, `{"metadata":{"a":"b"}}`)), "map[a:b]")
 	g.lists(path, "user: one", "assistant: Answer to one", "user: I like tea.")
 	contains(t, "the message", g.run(path, "two"), "> User: I like tea.\n")
-	if err := g.backend.Remove(t.Context(), conversation); err != nil { // by somebody else
+	if err := g.backend.Remove(t.Context(), conversation); err != nil { // by another client of the backend
 		t.Fatal(err)
 	}
 	envelope(t, g.do(http.MethodGet, path, ""), http.StatusNotFound, "conversation_not_found", "id")

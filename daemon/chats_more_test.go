@@ -158,8 +158,8 @@ func TestAChatOfMegabytes(t *testing.T) {
 	w := openWindow(serve(t, b), chatID, "c-1")
 	w.say("one")
 	first := w.conversation()
-	// Somebody has pasted a lot into old messages: the window shows it, and what
-	// the agent is told of it is bounded.
+	// The user has pasted a lot into old messages: the window shows it, and what
+	// the agent gets of it is bounded.
 	big := strings.Repeat("all work and no play makes a long chat. ", 3_000)
 	for i := range 11 {
 		w.shows = append(w.shows[:len(w.shows):len(w.shows)], said{"user", fmt.Sprint(i, big)}, said{"assistant", fmt.Sprint(i, big)})

@@ -53,7 +53,7 @@ func TestWhyAConversationIsNotCondensed(t *testing.T) {
 	}
 }
 
-// Nobody but its owner has a conversation summarized.
+// Only the owner of a conversation can have it summarized.
 func TestAConversationIsCondensedByItsOwner(t *testing.T) {
 	t.Parallel()
 	g := talked(t, func(c *daemon.Config) { c.StateDir = t.TempDir() })

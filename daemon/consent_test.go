@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
-// A yes that was sent while the agent still worked is not an answer to what it
-// asked later: nobody had seen that.
+// A confirmation that was sent while the agent still worked does not answer
+// what the agent asked later: its sender had not seen that question.
 func TestAYesFromBeforeTheQuestionAcceptsNothing(t *testing.T) {
 	t.Parallel()
 	const id = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e"

@@ -220,7 +220,7 @@ func TestADeletedConversationIsGone(t *testing.T) {
 		envelope(t, g.do(http.MethodGet, "/v1/conversations/"+conversation+path, ""), http.StatusNotFound, "conversation_not_found", "id")
 	}
 	envelope(t, g.do(http.MethodDelete, "/v1/conversations/"+conversation, ""), http.StatusNotFound, "conversation_not_found", "id")
-	// Nobody's id any more: another token may begin a conversation with it.
+	// The id has no owner any more: another token may begin a conversation with it.
 	completed(t, g.as(otherKey, "openhands_default", "two", conversation))
 }
 
@@ -242,8 +242,8 @@ func TestDeletingStopsTheRun(t *testing.T) {
 	})
 }
 
-// Another token learns nothing of a conversation and deletes nothing; one for
-// some models has no part in what nobody owns.
+// Another token learns nothing of a conversation and deletes nothing. A token
+// for some models has no access to a conversation without an owner.
 func TestTheItemsOfAConversationAreItsOwners(t *testing.T) {
 	t.Parallel()
 	const nobodys = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d00"

@@ -202,7 +202,8 @@ func TestARecordThatCannotBeKeptStartsNothing(t *testing.T) {
 	}
 }
 
-// A body over the limit gets 413 and its connection ends: nobody reads the rest.
+// A body over the limit gets 413 and its connection is closed: the server does
+// not read the rest.
 func TestALargeBodyIsRefusedAndItsConnectionClosed(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))

@@ -115,7 +115,7 @@ func TestEachResultOfAFunctionIsToldOnce(t *testing.T) {
 	}
 }
 
-// A one-shot stays one, and where it is gone, the result does not begin its task anew.
+// A one-shot stays a one-shot. Where it is gone, the result does not begin its task again.
 func TestTheResultForAConversationThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -137,8 +137,8 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// Apps that are no web pages have origins of other schemes, and their libraries
-// send headers of their own.
+// Apps that are not web pages have origins of other schemes, and their
+// libraries send headers of their own.
 func TestAnAllowedAppMayCall(t *testing.T) {
 	t.Parallel()
 	origins := []string{"app://obsidian.md", "chrome-extension://abcdefghijklmnop", "moz-extension://0a1b-2c", "tauri://localhost", "vscode-webview://1x2y", "capacitor://localhost"}

@@ -107,7 +107,8 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 	}
 }
 
-// A body that nobody wanted, but that is there, costs no connection.
+// A body that the handler did not read, but that has arrived whole, does not
+// close the connection.
 func TestABodyThatIsThereKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	ln := newPipes()
@@ -357,7 +358,7 @@ func TestADrainIsNeverAnError(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing more is cut off, and the drain is none the worse.
+// A reader that takes nothing more is cut off, and does not delay the drain.
 func TestADrainCutsOffAReaderThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -286,7 +286,7 @@ func TestABackendThatHangsIsUnavailableToAChat(t *testing.T) {
 	})
 }
 
-// The active profile is somebody's choice, not a guess.
+// The active profile is the choice of the user, not a guess.
 func TestTheActiveProfileIsAskedForWhereTheListIsOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -106,8 +106,9 @@ func TestOwnersAreKnownAfterARestart(t *testing.T) {
 	completed(t, second.as(activeKey, "openhands", "hi", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"))
 }
 
-// What was begun elsewhere, or without keys, belongs to nobody: tokens for all
-// models may enter it, tokens for some may not, on whatever model it is.
+// A conversation that was begun elsewhere, or without keys, has no owner:
+// tokens for all models may enter it, tokens for some may not, on whatever
+// model it is.
 func TestConversationsOfNobodyAreForTokensForAllModels(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []string{"default", "cheap"} {
@@ -188,8 +189,8 @@ func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 	}
 }
 
-// A token for some models does not learn that somebody else is at work in a
-// conversation of nobody: it neither waits there nor counts.
+// A token for some models does not learn that another token is at work in a
+// conversation without an owner: its request neither waits there nor counts.
 func TestARefusedTokenDoesNotWaitForOthers(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -233,7 +234,7 @@ func TestAConversationWithoutAnOwnerIsNotBegun(t *testing.T) {
 	refused(t, g.as(key, "openhands_default", "hi", conversation, "X-OpenHands-Repeat", "run"))
 }
 
-// The chat of a UI is its token's own, also where nobody noted an owner.
+// The chat of a UI belongs to its token, also where no owner was noted.
 func TestAChatGoesOnWhoeverKnewOfOwners(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default", "cheap")

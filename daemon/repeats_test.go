@@ -98,7 +98,7 @@ func TestASlowReaderDoesNotHoldTheRun(t *testing.T) {
 	steps = append(steps, func(*daemontest.Run) bool { close(done); return true }, daemontest.Finish("end"))
 	g := serve(t, script(steps...))
 	res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
-	<-done // over a pipe without a buffer, of which nobody reads more than the head
+	<-done // over a pipe without a buffer, of which the client has read only the head
 	f := parse(t, g.finish(res))
 	if n := len(f.text()); n != 500_000+len("\n\nend") || f.end != "[DONE]" {
 		t.Errorf("%d bytes, ended with %q", n, f.end)
@@ -553,7 +553,8 @@ func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 		g := serve(t, daemontest.New("default"))
 		completed(t, g.chat(ask("go")))
 		g.backend.SetDown(daemontest.Unavailable())
-		// The list of models is fresh: nobody knows yet, the stream has begun.
+		// The list of models is fresh: the failure is not known yet, and the
+		// stream has begun.
 		f := parse(t, g.chat(ask("one", streamed)))
 		frameError(t, []byte(f.end), "agent_server_unavailable", "")
 		synctest.Wait()

@@ -718,8 +718,8 @@ func TestApprovalsThatCannotBeTaken(t *testing.T) {
 	equal(t, "runs", b.Runs(), 1)
 }
 
-// OpenAI's newer methods of responses are no responses: their clients say that the
-// server does not have them.
+// OpenAI's newer methods of responses do not name a response: their clients report
+// that the server does not have them.
 func TestMethodsOfResponsesThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Finish("ok")))

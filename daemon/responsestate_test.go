@@ -296,8 +296,8 @@ func fileOf(t testing.TB, state, id string) string {
 	return filepath.Join(state, "responses", id[len("resp_"):len("resp_")+2], id+".json")
 }
 
-// Responses whose files name each other as the previous one end nothing and
-// nobody: each is told once.
+// Responses whose files name each other as the previous one do not make an
+// endless loop: the agent gets each once.
 func TestResponsesThatFollowEachOther(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -428,8 +428,8 @@ func TestResponsesThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// A response in the background whose run comes to nothing before it is stored is an
-// error, not a response that nobody finds.
+// A response in the background whose run fails before it is stored is an error, not
+// a response that cannot be found.
 func TestABackgroundResponseThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("done"))

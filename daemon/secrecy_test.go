@@ -145,7 +145,7 @@ type secrets struct {
 	own     map[string]string     // conversations of other tokens, by their keys
 }
 
-// unknown are ids that nobody has.
+// unknown returns ids that no token has.
 func unknown() map[idKind]secretID {
 	const digits, uuid = "0123456789abcdef0123456789abcdef", "0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e"
 	return map[idKind]secretID{
@@ -307,7 +307,7 @@ func TestNothingIsToldOfWhatBelongsToAnotherToken(t *testing.T) {
 }
 
 // probe compares the answers to a request with the ids of another token and with one
-// that nobody has.
+// that no token has.
 func (s *secrets) probe(bearer, method string, p probe) {
 	s.t.Helper()
 	operator := bearer == operatorKey && strings.HasSuffix(p.path, "/interrupt")
@@ -337,7 +337,7 @@ func (s *secrets) probe(bearer, method string, p probe) {
 	}
 }
 
-// A route without its line would be one that nobody has looked at.
+// A route without its line would be one that was not checked.
 func TestEveryRouteIsProbedForSecrets(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script())
@@ -356,8 +356,8 @@ func TestEveryRouteIsProbedForSecrets(t *testing.T) {
 	}
 }
 
-// Whose it is, nobody finds out by a file that is damaged or newer either. Its owner
-// is told.
+// A file that is damaged or newer does not reveal its owner to another token either.
+// The owner gets the reason.
 func TestDamagedResponsesAreToldToTheirOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

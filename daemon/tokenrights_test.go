@@ -144,7 +144,8 @@ func TestATokenForAllConversationsBeginsThoseOfOthers(t *testing.T) {
 	refused(t, g.as(otherKey, "openhands_default", "hi", id))
 }
 
-// What a conversation of nobody is to other tokens, it stays when this one was in it.
+// The rights of other tokens in a conversation without an owner stay the same after
+// this token was in it.
 func TestATokenForAllConversationsTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Finish("ok")), withJanitor(t))

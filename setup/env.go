@@ -35,13 +35,13 @@ type Env struct {
 	// Executable is the file of this program. It may be nil.
 	Executable func() (string, error)
 
-	// Usual says where another program of this machine is reached whose address
-	// nobody gave: at its usual one, e.g. "127.0.0.1:8000", or for tests elsewhere.
-	// Nil: at the usual one.
+	// Usual returns where another program of this machine is reached whose address
+	// was not configured: at its usual one, e.g. "127.0.0.1:8000", or for tests
+	// elsewhere. Nil: at the usual one.
 	Usual func(address string) string
 
-	// Adopt makes this process responsible for the programs that agents leave
-	// behind, and gives what ends them: see sandbox.Adopt. Nil: nobody is.
+	// Adopt makes this process responsible for the programs that agents leave behind, and
+	// returns what ends them: see sandbox.Adopt. Nil: no process is responsible.
 	Adopt func(programs string, all bool) (leave func() error)
 
 	// Keyring is the system keyring if it is nil.
@@ -54,7 +54,7 @@ type Env struct {
 	CanAsk func() bool
 
 	// Ask asks a person for confirmation, and notes refused if there is none. Nil:
-	// nobody is asked.
+	// there is no person to ask.
 	Ask func(ctx context.Context, question, refused string) bool
 }
 

@@ -16,8 +16,8 @@ func (env *Env) WarnCleartext(s *KeyStore) {
 	}
 }
 
-// RememberStore makes the choice of a store by a flag hold from now on: a key that is
-// stored where nobody looks for it is of no use.
+// RememberStore makes the choice of a store by a flag hold from now on: a key in a
+// store that is not configured would not be found.
 func (env *Env) RememberStore(s *KeyStore) {
 	if s.Origin.Kind != config.FromFlag {
 		return

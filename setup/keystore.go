@@ -103,8 +103,8 @@ func (s *KeyStore) String() string {
 // KeyringSlow is what is said when the keyring takes long.
 const KeyringSlow = "waiting for the keyring; it may need to be unlocked"
 
-// Reach makes sure that the store can be used, and says so when somebody has
-// to unlock it.
+// Reach makes sure that the store can be used, and notes when a user has to
+// unlock it.
 func (env *Env) Reach(ctx context.Context, s *KeyStore) error {
 	defer env.TellLate(KeyringSlow)()
 	return KeyFault(ctx, s.Probe(ctx), s)

@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
-// Clean makes a text of somebody else fit for a terminal line: no control
-// sequences, no line ends, nothing that changes the direction of text, nothing that looks like a key.
+// Clean makes a text from outside fit for a terminal line: no control sequences, no line ends,
+// nothing that changes the direction of text, nothing that looks like a key.
 func Clean(s string) string {
 	return redact.Text(strings.Map(func(r rune) rune {
 		switch {

@@ -50,9 +50,9 @@ const (
 	// maxGone is how many conversations are known that were forgotten because
 	// there were too many.
 	maxGone = 4096
-	// maxIdle is how many chats stay in memory that nobody uses now.
+	// maxIdle is how many unused chats stay in memory.
 	maxIdle = 256
-	// sweepEvery is how often chats are looked for that nobody uses any more.
+	// sweepEvery is how often the registry looks for chats that are no longer used.
 	sweepEvery = 24 * time.Hour
 )
 
@@ -150,9 +150,9 @@ func (r *Registry) release(c *chat) {
 	}
 }
 
-// Enter decides which conversation a request belongs to. The chat is the
-// visit's until [Visit.Settle]: meanwhile nobody decides for another request of
-// it. The error is ErrUnreadable. The caller must Settle and Close the visit.
+// Enter decides which conversation a request belongs to. The visit has the chat
+// until [Visit.Settle]: until then no other request of the chat is decided. The
+// error is ErrUnreadable. The caller must Settle and Close the visit.
 func (r *Registry) Enter(req Request) (*Visit, error) {
 	c := r.acquire(req.ID.Key())
 	c.mu.Lock()

@@ -134,7 +134,7 @@ func (s store) save(c *chat, b *branch) error {
 		return fmt.Errorf("encode chat: %w", err)
 	}
 	err = s.files.Append(file(c.key), line)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+	if errors.Is(err, fs.ErrNotExist) { // another process has removed it
 		return s.rewrite(c)
 	}
 	if err != nil {

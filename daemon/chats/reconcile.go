@@ -24,8 +24,9 @@ type Turn struct {
 	// Answers are all forms in which the chat has shown the answer: as it was
 	// delivered, and as the UI has changed it and the agent was told.
 	Answers []Digest `json:"a,omitempty"`
-	// After is the last event before the turn: where a fork that goes back to
-	// it ends. Empty: nobody knows, or the conversation was only told of it.
+	// After is the last event before the turn: a fork that goes back to the
+	// turn ends there. It is empty if that event is not known, or if the turn
+	// was only added to the conversation as context.
 	After string `json:"e,omitempty"`
 	// Stopped: its run was ended because the client went.
 	Stopped bool `json:"s,omitempty"`

@@ -39,13 +39,13 @@ type record struct {
 // earlier message makes a branch, and the user may return to the old one.
 type branch struct {
 	Conversation string `json:"conversation_id"`
-	// Workspace is where the conversation works; empty while nobody knows.
+	// Workspace is where the conversation works; empty while that is not known.
 	Workspace string    `json:"workspace,omitempty"`
 	Used      time.Time `json:"used"`
 	Turns     []Turn    `json:"turns"`
 }
 
-// sweep forgets chats that nobody has used for long.
+// sweep forgets chats that have not been used for a long time.
 func (s store) sweep(ctx context.Context, now time.Time) error {
 	return s.files.Each(ctx, now.Add(-keepTemps), func(name string, written time.Time) error {
 		if !strings.HasSuffix(name, suffix) || now.Sub(written) < keepFor {

@@ -37,9 +37,9 @@ type Visit struct {
 	Origin, From string
 	// Workspace is where a new conversation works; empty: wherever new ones do.
 	Workspace string
-	// Aside: the client asks something beside a run of the chat, which has nothing
-	// to do with its directory: Workspace and Origin are empty. Direct: it is no
-	// task for an agent.
+	// Aside: the client asks something beside a run of the chat. The question has
+	// nothing to do with the chat's directory: Workspace and Origin are empty.
+	// Direct: the request is not a task for an agent.
 	Aside, Direct bool
 
 	r       *Registry
@@ -66,7 +66,7 @@ func (l *draft) add(piece string) {
 	l.text.Add(piece)
 }
 
-// forget frees what nobody will compare any more.
+// forget frees the text, which is not compared any more.
 func (l *draft) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -111,8 +111,8 @@ func (a *Answer) reasoning(u turn.Update) string {
 	return line
 }
 
-// thoughts is a piece of text as it is shown where the answer has a format: what
-// the agent says on the way is no part of the document.
+// thoughts returns a piece of text as it is shown where the answer has a format:
+// what the agent says before its answer does not belong to the document.
 func (a *Answer) thoughts(u turn.Update) string {
 	text := u.Text
 	if !a.thought { // it begins a line

@@ -244,8 +244,8 @@ func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile age
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
 		return att, err
 	}
-	// A failure is about to be repeated. If somebody has repaired the profile
-	// meanwhile, our list of profiles may not know yet.
+	// The same failure is about to be returned again. If the user has repaired
+	// the profile meanwhile, our list of profiles may be out of date.
 	list, err := api.models.newest(ctx)
 	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
 		att.Forgo()

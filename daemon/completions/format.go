@@ -138,7 +138,8 @@ func (e Ending) Formed(f *openai.Format) Ending {
 	return e
 }
 
-// Refusal is why an answer that has a format is no document; empty: it is one.
+// Refusal returns why an answer that has a format is not a document; empty: it
+// is one.
 func (e Ending) Refusal() string {
 	if !e.form || e.Answer != "" {
 		return ""

@@ -26,7 +26,7 @@ type Housekeeping string
 // The choices. The zero value is HousekeepingLLM.
 const (
 	HousekeepingLLM   Housekeeping = "llm"   // the profile's LLM, by rule where that does not answer
-	HousekeepingRule  Housekeeping = "rule"  // nobody: a fixed rule
+	HousekeepingRule  Housekeeping = "rule"  // a fixed rule, without an LLM
 	HousekeepingAgent Housekeeping = "agent" // the agent, as if a person had asked
 )
 

@@ -35,7 +35,7 @@ type Ending struct {
 	notice string // what the agent did not say and the person must know
 	detail string // all of what the notice says in short; for the text only
 	Usage  openai.Usage
-	cost   float64 // US dollars; 0 if nobody knows it
+	cost   float64 // US dollars; 0 if the cost is not known
 	Answer string
 	form   bool // the answer has a format, see formed
 	// function is the client's function whose arguments the answer is; empty: it is
@@ -147,7 +147,7 @@ func statusOf(code string) string {
 	case gate.CodeServerLost, gate.CodeAgentLost, gate.CodeReaderTooSlow, gate.CodeUnstructured:
 		return statusError
 	default:
-		return "" // nothing was started, or nobody knows
+		return "" // nothing was started, or that is not known
 	}
 }
 
@@ -162,8 +162,8 @@ func waitingNotice(actions []turn.Action) string {
 	return b.String()
 }
 
-// waitingDetail is all of the actions of which the notice shows a part only:
-// nobody should say yes to what is cut off.
+// waitingDetail describes in full the actions of which the notice shows only a
+// part: a user should not confirm a text that is cut off.
 func waitingDetail(actions []turn.Action) string {
 	var b strings.Builder
 	for _, a := range actions {

@@ -241,7 +241,7 @@ func (a *adder) run(at int, role string) (said []string, wire []any, names []str
 	return said, wire, names
 }
 
-// roleOf is whose message an item is; empty: it is none.
+// roleOf returns the role of a message; empty: the item is not a message.
 func roleOf(item turn.Item) string {
 	switch item.Kind {
 	case turn.ItemUser:

@@ -171,6 +171,6 @@ func (api *API) Sweep(before time.Time) error {
 		if errors.Is(err, agentapi.ErrConversationNotFound) && !api.Runs.IsBusy(id) {
 			return api.Runs.Discard(id)
 		}
-		return nil // it is there, or nobody can tell
+		return nil // it exists, or that is not known
 	})
 }

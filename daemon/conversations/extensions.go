@@ -27,7 +27,7 @@ type MCPServer struct {
 	Tools     []string `json:"tools"`
 }
 
-// Skill is a skill of a conversation, or a file that is none.
+// Skill is a skill of a conversation, or a file that is not a valid skill.
 type Skill struct {
 	Name        string `json:"name"`
 	Source      string `json:"source"`

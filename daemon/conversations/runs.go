@@ -31,7 +31,7 @@ type Run struct {
 	Waited  float64 `json:"waited_seconds"`
 	Running float64 `json:"running_seconds"`
 	Tokens  int64   `json:"total_tokens"` // of the LLM, so far
-	Cost    float64 `json:"cost"`         // US dollars so far; 0 where nobody knows it
+	Cost    float64 `json:"cost"`         // US dollars so far; 0 where the cost is not known
 }
 
 // The statuses of a [Run].

@@ -17,7 +17,8 @@ import (
 type Backend struct {
 	// Script is what the agent does for a prompt. Nil: it finishes with "ok".
 	Script func(prompt string) []Step
-	// OwnModel has every conversation answer with a model that is no profile's.
+	// OwnModel makes every conversation answer with a model that does not
+	// belong to a profile.
 	OwnModel bool
 	// NoSwitch makes Switch unsupported.
 	NoSwitch bool

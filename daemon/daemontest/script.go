@@ -131,7 +131,7 @@ func End(s event.Status) Step {
 	}
 }
 
-// Interrupted ends the run as an interrupt by somebody else does.
+// Interrupted ends the run as an interrupt by another client does.
 func Interrupted() Step {
 	return func(r *Run) bool {
 		r.publish(&event.Interrupt{})

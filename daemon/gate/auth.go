@@ -48,7 +48,7 @@ func (c Client) Allows(ids ...string) bool {
 type Tokens interface {
 	// Check finds who presents a key, in a time that does not depend on how
 	// much of it is right. The errors are ErrUnknownKey, ErrExpiredKey, or why
-	// nobody can tell.
+	// the key could not be checked.
 	Check(presented string) (Client, error)
 }
 
@@ -76,7 +76,7 @@ func (c Client) Access() run.Access {
 // anonymous is every client of a daemon without keys.
 const anonymous = "anonymous"
 
-// Private lets only clients with a key pass, and nobody while the daemon ends.
+// Private lets only clients with a key pass, and no client while the daemon ends.
 func (core *Core) Private(next Handler) Handler {
 	return func(x *Exchange, r *http.Request) error {
 		client, err := core.Identify(r)

@@ -281,7 +281,7 @@ func UnknownURL(x *Exchange, r *http.Request) error {
 func WrongMethod(methods []string) Handler {
 	return func(x *Exchange, r *http.Request) error {
 		if strings.HasPrefix(r.URL.Path, "/responses/") && !strings.HasPrefix(r.PathValue("id"), openai.ResponsePrefix) {
-			return UnknownURL(x, r) // such as OpenAI's /responses/compact, which is no response
+			return UnknownURL(x, r) // such as OpenAI's /responses/compact, which names no response
 		}
 		p := NewProblem(codeMethod, fmt.Sprintf("%s is not allowed here; use %s.", r.Method, strings.Join(methods, " or ")), nil)
 		p.Allow = strings.Join(methods, ", ")

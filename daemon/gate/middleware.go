@@ -117,8 +117,8 @@ func (x *Exchange) log(r *http.Request) {
 	x.Core.Logger.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }
 
-// LogPath is a path, or an id, as logs and messages show it: not all of what
-// somebody may send.
+// LogPath shortens a path, or an id, for logs and messages: a client may send
+// one of any length.
 func LogPath(p string) string {
 	return truncate.Bytes(p, 100, "…")
 }

@@ -78,8 +78,9 @@ func (x *Exchange) FirstText() {
 	}
 }
 
-// BackendFailed counts a failure of the backend, if err is one. What it says
-// about a request, such as that there is no such profile, is none.
+// BackendFailed counts a failure of the backend, if err is one. What the
+// backend says about a request, such as that the profile does not exist, is not
+// a failure.
 func (core *Core) BackendFailed(err error) {
 	for _, known := range [...]struct {
 		err  error

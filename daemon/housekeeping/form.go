@@ -40,8 +40,8 @@ func asksForTitle(text string, r Request) bool {
 	if isTitleInstruction(r.System) {
 		return true
 	}
-	// Without instructions, a person may want a title of something. Nobody limits
-	// the work of an agent to so few tokens.
+	// Without instructions, a person may want a title of something. A person does
+	// not limit the work of an agent to so few tokens.
 	return r.System == "" && r.MaxTokens > 0 && r.MaxTokens <= fewTokens && isTitleInstruction(text)
 }
 

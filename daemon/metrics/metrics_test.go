@@ -137,8 +137,8 @@ func TestThousandsOfProfilesHaveAHundredSeries(t *testing.T) {
 	}
 }
 
-// A dashboard that asks for what is not there shows an empty panel, and nobody
-// knows why.
+// A dashboard that queries a metric that does not exist shows an empty panel,
+// without a reason.
 func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../docs/grafana-dashboard.json")

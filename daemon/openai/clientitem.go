@@ -26,7 +26,7 @@ type ClientItem struct {
 	ID   string // as it was sent; empty: it has none
 	Kind string // its type
 	Role string // of a message: user, assistant or system; empty: an item of another kind
-	Text string // of a message, with a word in the place of everything that is no text
+	Text string // of a message, with a word in the place of everything that is not text
 
 	raw []byte
 }

@@ -154,7 +154,7 @@ type Extension struct {
 	// TextBefore is how many bytes of the streamed text came before the final
 	// answer; the rest of the text is the answer and the message.
 	TextBefore int `json:"text_before,omitempty"`
-	// Cost of the turn in US dollars; left out where nobody knows it.
+	// Cost of the turn in US dollars; left out where it is not known.
 	Cost float64 `json:"cost,omitempty"`
 	// Waiting are the actions that wait for a confirmation.
 	Waiting []WaitingAction `json:"waiting,omitempty"`

@@ -315,8 +315,9 @@ func (r *ResponseRequest) echo() error {
 	return err
 }
 
-// wholeOf is a number as libraries want it where they have an integer: 1.0 is 1.
-// What is no integer is null: the schema has no other value for it.
+// wholeOf returns a number as libraries want it where they have an integer: 1.0
+// is 1. A value that is not an integer becomes null: the schema has no other
+// value for it.
 func wholeOf(v []byte) json.RawMessage {
 	if v != nil {
 		if n, err := number(v, ""); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {

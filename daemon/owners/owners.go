@@ -46,7 +46,7 @@ func Open(stateDir string) *Store {
 	return &Store{files: recordfile.Open(dir), living: make(map[string]int)}
 }
 
-// Owner is the id of the token that owns a conversation; empty: nobody does.
+// Owner returns the id of the token that owns a conversation; empty: it has no owner.
 func (s *Store) Owner(conversation string) (token string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

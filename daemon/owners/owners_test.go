@@ -52,8 +52,8 @@ func TestOwnersAreKnownUntilTheyAreForgotten(t *testing.T) {
 	}
 }
 
-// A line that a full disk or a crash cut off names nobody, and the next line is
-// whole.
+// A line that a full disk or a crash cut off names no owner, and the next line
+// is whole.
 func TestALineThatWasCutOffCountsForNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -349,9 +349,9 @@ func found(data []byte, err error) ([]byte, error) {
 // token has this id.
 const unknownOwner = "?"
 
-// LoadFor reads a stored response for somebody who enters those of some owners.
-// Others are ErrNotFound, also damaged ones, and no more of them is read than whose
-// they are.
+// LoadFor reads a stored response for a client that may enter those of some owners.
+// For all others, damaged ones too, it returns ErrNotFound, and reads no more of
+// them than their owner.
 func (s *Store) LoadFor(id string, enters func(owner string) bool) (*Record, error) {
 	head, err := s.head(id)
 	if err != nil {

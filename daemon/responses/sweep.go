@@ -49,9 +49,9 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// each calls f with every record that can be read, and when it was changed; in
-// memory, when it was made. What was damaged before a time is deleted: nobody can
-// read it. What a newer ohgw wrote is left alone.
+// each calls f with every record that can be read, and with the time of its last
+// change; in memory, of its creation. It deletes records that were damaged before
+// a time: they cannot be read. It does not change what a newer ohgw wrote.
 func (s *Store) each(ctx context.Context, before time.Time, f func(rec *Record, changed time.Time)) error {
 	return s.files.Each(ctx, before, func(name string, changed time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), recordKind)

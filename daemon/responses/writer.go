@@ -84,7 +84,7 @@ func (r *responder) background(ctx context.Context) error {
 }
 
 // unsaved answers for a response in the background that is not stored: its run must
-// not go on, because nobody could ask for what becomes of it.
+// not continue, because no client could ask for its result.
 func (r *responder) unsaved(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrUnsaved) {
 		r.API.Runs.StopAnswer(r.Attachment.ConversationID(), r.Attachment.AnswerID())

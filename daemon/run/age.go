@@ -32,7 +32,7 @@ const (
 // over reports whether a record is older than keepRecords.
 //
 // The age of a record of this process is measured by the monotonic clock, which
-// nobody sets. For one of another process there is only the wall clock, which
+// cannot be set. For one of another process there is only the wall clock, which
 // may be wrong: such a record is over when the wall clock says so and this
 // process is old enough to believe it, and at the latest when this process is
 // older than keepRecords itself. So a clock that is set forward forgets no key

@@ -135,9 +135,9 @@ func (a *Attachment) Undelivered() {
 	a.job.delivery.undelivered(a)
 }
 
-// Close says that the client has what it wanted, or is gone. The run of a job
-// without clients is interrupted after the grace, unless it is detached; at
-// once where somebody waits for it.
+// Close ends the attachment: the client has what it wanted, or is gone. The run
+// of a job without clients is interrupted after the grace, unless it is
+// detached; at once where another request waits for it.
 func (a *Attachment) Close() { a.close(!a.delivered) }
 
 // Forgo is Close for a client that wants something else than this job.

@@ -17,8 +17,8 @@ func (j *job) join(req Request) *Attachment {
 	return a
 }
 
-// lose takes a client away. A job that runs on for nobody is interrupted after
-// the grace, at once where somebody waits for it.
+// lose takes a client away. A job that runs on without a client is interrupted
+// after the grace, at once where another request waits for it.
 func (j *job) lose(a *Attachment, owed, awaited bool) {
 	j.delivery.mu.Lock()
 	defer j.delivery.mu.Unlock()
@@ -41,7 +41,7 @@ func (j *job) supersede() {
 	}
 }
 
-// isWanted reports whether somebody wants what the job makes.
+// isWanted reports whether a client wants what the job makes.
 func (j *job) isWanted() bool {
 	j.delivery.mu.Lock()
 	defer j.delivery.mu.Unlock()

@@ -59,8 +59,8 @@ func (m *Manager) rested(ctx context.Context, conversation string) (release func
 	}
 }
 
-// occupied reports whether a job has the conversation or waits for it, or
-// something that is no job, such as a removal.
+// occupied reports whether a job, or other work such as a removal, has the
+// conversation or waits for it.
 func (m *Manager) occupied(conversation string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

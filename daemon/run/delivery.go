@@ -34,7 +34,7 @@ func newDelivery(req Request, maxLog int) delivery {
 	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript{limit: maxLog}}
 }
 
-// add attaches a client. A grace that was running is over: somebody is there.
+// add attaches a client. It ends a grace that was running: the job has a client again.
 func (d *delivery) add(a *Attachment) *Attachment {
 	a.wake = make(chan struct{}, 1)
 	d.mu.Lock()
@@ -146,7 +146,7 @@ func (d *delivery) at(a *Attachment) (u turn.Update, err error, ok bool) { //nol
 	return u, nil, false
 }
 
-// skip lets a go on with what is still kept.
+// skip moves a to the first piece that is still kept.
 func (d *delivery) skip(a *Attachment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -33,8 +33,8 @@ var (
 	// ErrInterrupted: a run that was going on when the gateway stopped, by a
 	// crash or because it was told to.
 	ErrInterrupted = errors.New("the run was interrupted when the gateway stopped")
-	// ErrAbandoned: nobody was there to read the answer. Who comes later with the
-	// idempotency key of the run is told so.
+	// ErrAbandoned: no client was there to read the answer. A client that comes
+	// later with the idempotency key of the run gets this error.
 	ErrAbandoned = errors.New("the run was stopped because its client disconnected")
 	// ErrForm is the kind of the error of [Request.Form]: the turn has an answer,
 	// but not in the form that was asked for.

@@ -132,7 +132,7 @@ func (o *oneShots) work(s *oneShot) {
 	}
 }
 
-// expire removes the conversation of s, unless somebody uses it.
+// expire removes the conversation of s, unless it is in use.
 func (o *oneShots) expire(s *oneShot) {
 	release, ok := o.clear(s.id)
 	if !ok {

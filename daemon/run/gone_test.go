@@ -19,7 +19,7 @@ func hangUp(req run.Request) (_ run.Request, gone *atomic.Bool) {
 }
 
 // A request may be admitted after its client has hung up, and after the repeat
-// of that client. It starts nothing: nobody would read the answer.
+// of that client. It starts nothing: its answer would have no reader.
 func TestARequestWhoseClientHasHungUpStartsNothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*run.Request){

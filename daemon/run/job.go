@@ -126,7 +126,7 @@ func (j *job) isReplay() bool { return j.follow != nil && j.follow.done }
 func (j *job) replayRecord(res *turn.Result) error {
 	var err error
 	*res, err = j.follow.outcome()
-	if res.Answer != "" && j.req.Form == nil { // else it is no text of a step
+	if res.Answer != "" && j.req.Form == nil { // with a form, the answer is not the text of a step
 		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
 	}
 	return err

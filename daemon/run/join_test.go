@@ -55,7 +55,7 @@ func TestARequestDuringAnInterruptGetsItsOwnRun(t *testing.T) {
 	}
 }
 
-// A run that was stopped answers nobody who asks later.
+// A run that was stopped does not answer requests that come later.
 func TestAStoppedRunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []bool{false, true} {
@@ -77,7 +77,7 @@ func TestAStoppedRunIsNotRepeated(t *testing.T) {
 	}
 }
 
-// An idempotency key runs once, also where nobody waited for it.
+// An idempotency key runs once, also where no client waited for it.
 func TestTheKeyOfAnAbandonedRunSaysSo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
@@ -276,7 +276,7 @@ func TestARequestThatWasGivenUpEndsNoGrace(t *testing.T) {
 	})
 }
 
-// What another token left is none of a request's business.
+// What another token left does not concern a request.
 func TestAnotherTokensRunIsNotEndedForACopy(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{}, func(w *world) {

@@ -186,7 +186,7 @@ func (jl *journal) rewrite() error {
 	return atomicfile.Write(jl.path, data, atomicfile.Options{})
 }
 
-// length is how long the file is; negative: nobody knows.
+// length returns how long the file is; negative: that is not known.
 func (jl *journal) length() int64 {
 	info, err := os.Stat(jl.path)
 	switch {

@@ -100,7 +100,7 @@ func (l *life) gaveUp() bool {
 	return l.stopped && !l.sent
 }
 
-// finish stores the end. Nobody is told before [life.tell].
+// finish stores the end. Waiting callers learn of it in [life.tell].
 func (l *life) finish(res turn.Result, err error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +128,9 @@ func (l *life) end() (turn.Result, error) {
 	return l.result, l.err
 }
 
-// failedEarly is why the job ended before it started anything; nil while it
-// may still, or has, or nobody is told yet.
+// failedEarly returns why the job ended before it started anything. It is nil
+// while the job may still start something, if it has started something, and
+// before [life.tell].
 func (l *life) failedEarly() error {
 	select {
 	case <-l.over:
@@ -144,8 +145,8 @@ func (l *life) failedEarly() error {
 	return nil
 }
 
-// wasRefused reports whether the job ended before it started anything, and nobody
-// had told it to.
+// wasRefused reports whether the job ended before it started anything, without
+// having been stopped.
 func (l *life) wasRefused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

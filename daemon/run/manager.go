@@ -38,8 +38,8 @@ type Manager struct {
 	ended    []*job // oldest first, retired ones among them
 }
 
-// New makes a Manager and takes up what an earlier one left: records of
-// idempotency keys, and one-shots that nobody removed.
+// New makes a Manager and takes over what an earlier one left: records of
+// idempotency keys, and one-shots that were not removed.
 func New(cfg Config) (*Manager, error) {
 	cfg = cfg.withDefaults()
 	m := &Manager{
@@ -187,7 +187,7 @@ func (m *Manager) lineUp(req *Request) error {
 		}
 	}
 	if req.Decision != nil && req.Decision.Accept && q.busy() {
-		req.Decision = nil // what will wait then, nobody has seen
+		req.Decision = nil // the client cannot have seen what will wait then
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestEndedJobsHoldNoPictures(t *testing.T) {
 			req.System = strings.Repeat("s", 1<<18)
 			a := w.submit(req)
 			w.mustRead(a)
-			a.Close() // nobody got it: it is kept for ten minutes
+			a.Close() // the client did not get the answer: it is kept for ten minutes
 			synctest.Wait()
 			w.b.mu.Lock()
 			w.b.opened = nil

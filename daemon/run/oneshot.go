@@ -14,7 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// oneShots removes conversations that nobody asked to keep, after their time.
+// oneShots removes conversations that no client asked to keep, after their
+// time.
 //
 // Each is noted in a journal before it is made and struck out after it was
 // removed, so that neither a crash nor a restart leaves one behind. The notes
@@ -152,7 +153,7 @@ func (o *oneShots) adopt(left map[string]note) {
 			if s.ends.IsZero() || s.ends.After(most) { // zero: the gateway died during its run
 				s.ends = most
 			}
-			s.ends = now.Add(s.ends.Sub(now)) // from here on by a clock that nobody sets
+			s.ends = now.Add(s.ends.Sub(now)) // from here on by the monotonic clock, which cannot be set
 			o.shots[n.ID] = s
 			o.push(s, s.ends)
 		}
@@ -264,7 +265,7 @@ func (o *oneShots) has(id string) bool {
 	return o.shots[id] != nil
 }
 
-// hold keeps a one-shot while its client goes on with it; ended starts its time
+// hold keeps a one-shot while its client continues it; ended starts its time
 // again. The caller has the conversation's queue.
 func (o *oneShots) hold(id string) error {
 	if err := o.ready(); err != nil {

@@ -489,7 +489,7 @@ func TestAOneShotOutlivesNoClockThatWasWrong(t *testing.T) {
 	})
 }
 
-// As long as nobody can tell which conversations are one-shots, none is
+// As long as it is not known which conversations are one-shots, none is
 // continued: it could be removed later.
 func TestAJournalThatCannotBeReadKeepsNothing(t *testing.T) {
 	t.Parallel()

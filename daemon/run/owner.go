@@ -10,13 +10,13 @@ import (
 
 // Owners knows which token began a conversation, across restarts.
 type Owners interface {
-	// Owner is the id of the token; empty: nobody owns the conversation.
+	// Owner returns the id of the token; empty: the conversation has no owner.
 	Owner(conversation string) (token string, err error)
 	Claim(conversation, token string) error
 	Forget(conversation string) error
 }
 
-// nobodys is where all conversations belong to nobody.
+// nobodys is the store of owners where no conversation has an owner.
 type nobodys struct{}
 
 func (nobodys) Owner(string) (string, error) { return "", nil }
@@ -34,8 +34,8 @@ func (m *Manager) foreign(req Request) error {
 }
 
 // MayName refuses a conversation that belongs to a token whose conversations are
-// closed to the caller. One that is not known may be started, and one of no token
-// is looked at when it is open. An empty id is none.
+// closed to the caller. A conversation that is not known may be started, and one
+// of no token is checked when it is open. An empty id names no conversation.
 func (m *Manager) MayName(a Access, conversation string) error {
 	if conversation == "" || a.Person {
 		return nil
@@ -60,7 +60,7 @@ func (m *Manager) owner(conversation string) (string, error) {
 }
 
 // foreignQueue reports whether a request would wait for another token in a
-// conversation that nobody owns, although it may not enter such ones. The
+// conversation without an owner, although it may not enter such ones. The
 // caller holds m.mu.
 func foreignQueue(req Request, l *conversationQueue) bool {
 	if req.Enters("") || req.Chat != nil {
@@ -97,9 +97,9 @@ func (j *job) claim(made bool) error {
 	return nil
 }
 
-// disown lets go of a conversation that the job may not enter. One that was
-// made for a client but could not be given an owner is removed: the next
-// attempt would find a conversation of nobody. One-shots are removed anyway.
+// disown lets go of a conversation that the job may not enter. A conversation
+// that was made for a client but could not be given an owner is removed: the
+// next attempt would find it without an owner. One-shots are removed anyway.
 func (j *job) disown(conv agentapi.Conversation, made bool, err error) error {
 	err = errors.Join(err, conv.Close())
 	if made && !j.oneShot() && errors.Is(err, ErrState) {

@@ -21,8 +21,8 @@ func (l *conversationQueue) busy() bool {
 	return slices.ContainsFunc(l.jobs, func(j *job) bool { return !j.life.hasEnded() })
 }
 
-// leave ends the jobs of a token that run on for nobody, and gives those that
-// end: these, and what was stopped before.
+// leave ends the jobs of a token that run on without a client, and returns
+// those that end: these, and what was stopped before.
 func (l *conversationQueue) leave(token string) []*job {
 	var left []*job
 	for _, j := range l.jobs {
@@ -144,7 +144,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 		select {
 		case <-j.life.turn: // it came at the last moment
 			m.giveBack(j)
-		default: // and never comes: a slot that j gets from now on, nobody gives back
+		default: // and never comes: a slot that j gets from now on would never be given back
 			m.leave(j)
 		}
 		return nil, err
@@ -172,9 +172,9 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 
 // isFull reports whether there is no place for another job of the token. Where
 // all places are taken, a token that has less than an equal share of them gets
-// one all the same: nobody can take the places of others. With n tokens there
-// are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The caller
-// holds m.mu.
+// one all the same: one token cannot take the places of others. With n tokens
+// there are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The
+// caller holds m.mu.
 func (m *Manager) isFull(token string) bool {
 	places := m.cfg.MaxRuns + m.cfg.MaxQueue
 	if m.active < places || m.cfg.MaxQueue == 0 {

@@ -128,8 +128,8 @@ func openRecords(cfg Config) *records {
 
 func (r *records) path(key string) string { return filepath.Join(r.dir, key+".json") }
 
-// read reads a record. From a file that says nothing nobody can tell what its
-// key ran, so the key is as good as one whose run was cut off.
+// read reads a record. An empty or damaged file does not show what its key ran,
+// so the key is as good as one whose run was cut off.
 func (r *records) read(key string) (record, error) {
 	data, err := os.ReadFile(r.path(key))
 	if err != nil {

@@ -348,7 +348,7 @@ func TestOldRecordsAndLeftoversAreRemoved(t *testing.T) {
 		}
 		time.Sleep(30 * time.Minute)
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 3 { // the record, the young leftover, what is nobody's
+		if err != nil || len(entries) != 3 { // the record, the young leftover, the file of another program
 			t.Errorf("%d files, %v: %v", len(entries), err, entries)
 		}
 		time.Sleep(2 * time.Hour)

@@ -27,7 +27,7 @@ const (
 
 // history is what the rules of joining know of a job.
 type history struct {
-	stopped bool // somebody stopped it, or we did because nobody was there
+	stopped bool // by a request, or by the manager because it had no client
 	ended   bool
 	failed  bool // the end was a failure of the run
 	// owed is how many clients went away without the whole answer, less those
@@ -78,8 +78,8 @@ func isOwed(h history, q question, now time.Time) bool {
 	return !h.ended || now.Sub(h.endedAt) < keep
 }
 
-// failedJustNow: the run failed, a client knows it, and nobody has repaired
-// the profile since.
+// failedJustNow reports whether the run failed, a client knows it, and the
+// profile has not been repaired since.
 func failedJustNow(h history, q question, now time.Time) bool {
 	return h.failed && h.deliveries > 0 && q.revision == h.revision && now.Before(h.failureEnds())
 }

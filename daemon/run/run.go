@@ -55,7 +55,7 @@ type Config struct {
 	// has to be noted for the next one.
 	InProcess bool
 
-	// Owners keeps whose a conversation is. Nil: all are nobody's.
+	// Owners keeps whose a conversation is. Nil: no conversation has an owner.
 	Owners Owners
 
 	// Earlier is what clients said in a conversation outside of its runs, for a
@@ -156,10 +156,10 @@ type Request struct {
 	ConversationID string
 	Profile        string
 	// AnyModel says that the client named no profile: a conversation with a model of
-	// its own goes on with that one.
+	// its own continues with that model.
 	AnyModel bool
 	// ProfileRevision is the revision of that profile now. A failure under
-	// another revision is not repeated: somebody has repaired something.
+	// another revision is not repeated: the profile may have been repaired.
 	ProfileRevision string
 	// Note is the first line of progress; empty: none.
 	Note    string
@@ -168,8 +168,9 @@ type Request struct {
 	// Quoted is put before the message when the conversation is new: what
 	// client and model said before.
 	Quoted string
-	// Decision answers what waits for a confirmation. A yes that comes while the
-	// conversation is at work is none: it was not to what may wait then.
+	// Decision answers what waits for a confirmation. A decision to accept that
+	// comes while the conversation is at work is dropped: its sender cannot have
+	// seen what may wait then.
 	Decision *agentapi.Decision
 	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
 	// the place of Quoted.
@@ -178,9 +179,9 @@ type Request struct {
 	// said what it is.
 	Kind string
 	// Origin is a conversation that the one of this request takes the place of:
-	// what runs there for nobody is interrupted first. With From, an event of
-	// it, the new conversation is a copy up to there, where the backend can make
-	// one.
+	// what runs there without a client is interrupted first. With From, an event
+	// of it, the new conversation is a copy up to there, where the backend can
+	// make one.
 	Origin, From string
 	// Compose says what goes before the message, once the conversation is open, what
 	// the request is to it, and a line of progress about that, if there is something
@@ -190,7 +191,7 @@ type Request struct {
 	// again with the end of the run. Without it the conversation stays.
 	Once bool
 	// Keep makes the new conversation of a request without an id one that stays:
-	// somebody else removes it, see [Manager.Remove].
+	// the caller removes it, see [Manager.Remove].
 	Keep bool
 	// Existing asks for no new conversation: where that of the id is not there any
 	// more, the job ends with ErrConversationNotFound and starts nothing.
@@ -221,7 +222,7 @@ type Request struct {
 	// Detach lets the run go on when its client goes.
 	Detach bool
 	// Details: the client wants tool calls described. A request that joins a run
-	// gets descriptions from there on, if nobody wanted them before.
+	// gets descriptions from there on, if no client wanted them before.
 	Details bool
 	// Gone reports whether the client has hung up; it is called under locks and does
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
@@ -259,7 +260,7 @@ type Chat interface {
 	// Begin is called before the message is sent.
 	Begin(base turn.Baseline)
 	// End is called when the job is over: began reports whether the message was
-	// sent, stopped whether the run was ended because nobody was there.
+	// sent, stopped whether the run was ended because it had no client.
 	End(began, stopped bool)
 }
 

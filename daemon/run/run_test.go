@@ -181,7 +181,7 @@ func TestUnmarkedRepeatJoinsWhenTheClientIsGone(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		b := w.submit(ask("wait"))
 		defer b.Close()
-		time.Sleep(time.Minute) // somebody is there again: no grace runs
+		time.Sleep(time.Minute) // a client is there again: no grace runs
 		w.b.conv(a.ConversationID()).letGo()
 		if text, _, err := w.read(b); text != "partly done" || err != nil {
 			t.Errorf("got %q, %v", text, err)
@@ -201,7 +201,7 @@ func TestRunIsInterruptedAfterTheGrace(t *testing.T) {
 		if s := w.m.Stats(); s.Running != 0 {
 			t.Fatalf("still running: %+v", s)
 		}
-		b := w.submit(ask("wait")) // a stopped run answers nobody
+		b := w.submit(ask("wait")) // a stopped run does not answer a repeat
 		defer b.Close()
 		w.wantRuns(2)
 	})

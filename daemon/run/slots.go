@@ -94,8 +94,9 @@ func (s *slots) abandon(token string, ready <-chan struct{}) {
 	s.release(token)
 }
 
-// place is how many slots must become free until ready is closed; 0: it is not
-// waited for. It is an estimate: nobody knows whose run ends next.
+// place returns how many slots must become free until ready is closed; 0: ready
+// does not wait for a slot. The place is an estimate: which run ends next is
+// not known.
 func (s *slots) place(ready <-chan struct{}) int {
 	later := *s
 	later.running, later.served, later.waiting = maps.Clone(s.running), maps.Clone(s.served), slices.Clone(s.waiting)

@@ -12,11 +12,11 @@ import (
 // ErrStopped ends a request that was stopped before its run began.
 var ErrStopped = errors.New("stopped before the run began")
 
-// Stop ends what a token runs in a conversation, and what of it waits there:
-// somebody said so, and waits for no grace. A run that goes on is interrupted;
-// what was done until then is its answer. With an idempotency key only the
-// request with that key is meant; an empty token means those of every token. It
-// reports how many it stopped.
+// Stop ends what a token runs in a conversation, and what of it waits there.
+// The stop was requested, so there is no grace. A run that is at work is
+// interrupted; what was done until then is its answer. With an idempotency key
+// only the request with that key is meant; an empty token means those of every
+// token. Stop returns how many it stopped.
 func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

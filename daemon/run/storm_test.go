@@ -26,7 +26,7 @@ type books struct {
 	joined   map[run.Fingerprint]int // requests without a mark that joined one
 	lost     map[run.Fingerprint]int // clients that went away without their answer
 	answers  map[string]int          // by answer: how many clients that joined nothing have it
-	stopped  map[string]bool         // conversations in which somebody stopped something
+	stopped  map[string]bool         // conversations in which a client stopped something
 }
 
 // storm is one client of many.

@@ -38,7 +38,7 @@ type runMark struct {
 	Token  string `json:"token"`
 	Detach bool   `json:"detach,omitempty"`
 	// Turn tells the run from others in the conversation: it may have ended unseen,
-	// and somebody else may have started the one that goes on.
+	// and another client may have started the one that is at work.
 	Turn  turn.Baseline `json:"turn"`
 	filed bool          // there is a file
 }
@@ -133,8 +133,8 @@ func (u *unattended) of(conversation, token string) (mark runMark, known bool) {
 
 // busy is called when the conversation has a run that is not a job of this
 // process. It reports whether to stop that run: the request takes its place, as it
-// would of a run of this process that nobody reads any more. Every other run is
-// waited for, also where nobody can say which it is.
+// would of a run of this process that no client reads any more. The request waits
+// for every other run, also for one that cannot be identified.
 func (j *job) busy(ctx context.Context, conv agentapi.Conversation) (stop bool) {
 	mark, known := j.m.unattended.of(j.id, j.req.Token)
 	if known && mark.Token == j.req.Token && !mark.Detach {

@@ -140,8 +140,8 @@ func TestRunOfSomebodyElseIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A run of a dead process that ended unseen is over: what goes on by now is somebody
-// else's, whom neither a stop nor the next request of the token disturbs.
+// A run of a dead process that ended unseen is over. The run that is at work by now belongs to
+// another client, whom neither a stop nor the next request of the token disturbs.
 func TestRunOfSomebodyElseAfterThatOfADeadProcessGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]func(*conv){

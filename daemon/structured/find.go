@@ -45,8 +45,8 @@ func (f *Flaw) Error() string {
 
 // Find returns the one document in text that satisfies the schema, without white
 // space. The document may be the whole text, in a code fence, or between other
-// words. Where several different ones satisfy the schema nobody knows which is
-// meant, and none is taken. The error is a *[Flaw].
+// words. Where several different ones satisfy the schema, it is not known which
+// is meant, and Find takes none. The error is a *[Flaw].
 func (s *Schema) Find(text string) (string, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\uFEFF"))
 	whole, err := s.check(text)

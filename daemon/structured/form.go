@@ -58,8 +58,9 @@ func (s *Schema) Form(ctx context.Context, question, answer string, ask Ask) (st
 	return s.Converse(ctx, []Message{{"system", task}, {"user", texts}}, ask)
 }
 
-// Converse is the answer of an LLM to a prompt as a document. If its first answer
-// is none, it is told why and asked once more. The errors are those of Form.
+// Converse returns the answer of an LLM to a prompt as a document. If its first
+// answer is not a valid document, the LLM gets the reason and is asked once more.
+// The errors are those of Form.
 func (s *Schema) Converse(ctx context.Context, prompt []Message, ask Ask) (string, error) {
 	said, err := ask(ctx, prompt)
 	if err != nil {

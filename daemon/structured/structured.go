@@ -27,7 +27,7 @@ const (
 )
 
 // location is the address of a schema: names in it that are not addresses are
-// relative to this one, which nobody can have.
+// relative to this one, whose domain cannot be registered.
 const location = "https://schema.invalid/answer"
 
 // Schema is what a document has to satisfy. It is safe for concurrent use.

@@ -82,8 +82,8 @@ func (a *adoption) has(identity string) bool {
 }
 
 // offer asks the user whether the server may have the stored keys, if there are any and
-// that was not agreed to before. Where nobody can be asked, it says how to name the
-// server.
+// the user has not agreed to that before. Where there is no user to ask, it notes how
+// to name the server.
 func (a *adoption) offer(ctx context.Context, env *setup.Env, version string) {
 	if a.may() || !a.stored(ctx) {
 		return

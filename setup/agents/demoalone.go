@@ -15,8 +15,8 @@ import (
 // The demo runs one command, which is ohgw's own. So it also runs on a machine
 // without a sandbox; every other profile is refused there.
 
-// scripted is the profile that may run without a sandbox; "" if there is none. A
-// sandbox that somebody has asked for is not left out for the demo either.
+// scripted returns the profile that may run without a sandbox; "" if there is none. A
+// sandbox that the user has asked for is not left out for the demo either.
 func scripted(s *config.Settings) string {
 	asked := s.Origin("sandbox.mode").Kind != config.FromDefault || s.Origin("sandbox.minimum").Kind != config.FromDefault
 	if !s.Demo || asked {

@@ -97,7 +97,7 @@ func userOf(dirs paths.Set, places profile.Places) skill.User {
 	return skill.User{Home: dirs.Home, Base: places.Base()}
 }
 
-// maxIdle is how many conversations stay open that nobody uses.
+// maxIdle returns how many unused conversations stay open.
 func maxIdle(s *config.Settings) int {
 	if s.Idle.Max == 0 || s.Idle.Time == 0 {
 		return -1 // the engine's word for none

@@ -46,7 +46,8 @@ func ReadID(typed string) (id, beginning string, err error) {
 // mostNamed is how many conversations an error names.
 const mostNamed = 5
 
-// Ambiguous says which conversations somebody may have meant.
+// Ambiguous returns an error that lists the conversations that the user may
+// have meant.
 func Ambiguous(typed string, found []control.Record) error {
 	var named []string
 	for _, r := range found[:min(len(found), mostNamed)] {

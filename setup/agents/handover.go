@@ -50,8 +50,8 @@ func (h *handover) any(ctx context.Context) bool {
 	})
 }
 
-// secrets returns what is stored for a profile. A store that cannot be asked is
-// told to the log, and the server goes on with the keys that it has.
+// secrets returns what is stored for a profile. It logs a store that cannot be
+// read, and the server continues with the keys that it has.
 func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]agentserver.Secret, error) {
 	names, err := h.store.List(ctx)
 	if err != nil {

@@ -24,8 +24,8 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A provider that says nothing is no fault of the LLM, and the trial ends after 15 s, or
-// after the timeout of the LLM where that is shorter.
+// A provider that does not answer is not reported as a fault of the LLM, and the trial
+// ends after 15 s, or after the timeout of the LLM where that is shorter.
 func TestATrialEndsAfter15Seconds(t *testing.T) {
 	t.Parallel()
 	for timeout, want := range map[string]time.Duration{"300": 15 * time.Second, "null": 15 * time.Second, "0": 15 * time.Second, "4": 4 * time.Second} {

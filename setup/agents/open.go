@@ -21,7 +21,7 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// DefaultServer is where an agent-server listens when nobody says otherwise.
+// DefaultServer is where an agent-server listens unless it is configured otherwise.
 const DefaultServer = "http://" + defaultAddress
 
 const defaultAddress = "127.0.0.1:8000" // of localport.AgentServer
@@ -56,10 +56,10 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	return chosen, err
 }
 
-// notAdopted says why an agent-server that answers on this machine is not used,
-// although nobody chose another backend: it would run the commands outside of the
-// sandbox, and who has settings of the sandbox wants one. "" if there is no such
-// server, or no such setting.
+// notAdopted returns why an agent-server that answers on this machine is not
+// used, although no other backend was chosen: it would run the commands outside
+// of the sandbox, and a user who has set anything of the sandbox wants one. It
+// returns "" if there is no such server, or no such setting.
 func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string {
 	key, from := setSandbox(s)
 	if key == "" || s.Backend != "auto" || s.AgentServer.URL != "" {

@@ -49,8 +49,8 @@ func settingsOf(t *testing.T, file string, variables map[string]string, flags ma
 	return s
 }
 
-// An agent-server that nobody named runs commands outside of the sandbox. It is not
-// preferred where somebody has set anything of the sandbox.
+// An agent-server that the user did not name runs commands outside of the sandbox.
+// It is not preferred where the user has set anything of the sandbox.
 func TestTheSandboxIsNotLeftInSilence(t *testing.T) {
 	t.Parallel()
 	env, _, address := besideServer(t)

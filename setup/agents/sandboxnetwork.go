@@ -30,7 +30,7 @@ func (r *sandboxReader) checkNetwork(all, one config.Sandbox, workspace string) 
 		for _, item := range list.items {
 			c := list.as(item)
 			c.Reserved = setup.ReservedPorts(r.settings)
-			c.Expand = func(context.Context, string) ([]netpolicy.Entry, error) { return nil, nil } // nobody is asked yet
+			c.Expand = func(context.Context, string) ([]netpolicy.Entry, error) { return nil, nil } // no look-up yet
 			if _, err := netpolicy.New(context.Background(), c); err != nil {
 				return invalidSandbox(r.name(workspace, list.key, item), err.Error())
 			}

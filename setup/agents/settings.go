@@ -35,8 +35,8 @@ func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 	return e
 }
 
-// chosenConfirm is what somebody has said of confirmations to ohgw; empty if
-// OpenHands' settings decide.
+// chosenConfirm returns the confirmation that the user has chosen in ohgw;
+// empty if OpenHands' settings decide.
 func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 	if s.Origin("confirm").Kind == config.FromDefault {
 		return ""

@@ -11,9 +11,9 @@ import (
 )
 
 // fileStamp reports when OpenHands' files on this machine change, or the stored
-// keys. A new key shows in no list that an agent-server gives, and it is what
-// somebody changes before trying again. Files of a server elsewhere cannot be
-// seen.
+// keys. A new key shows in no list that an agent-server gives, and a key is
+// what a user changes before trying again. Files of a server elsewhere cannot
+// be seen.
 func fileStamp(env *setup.Env, address string) func() string {
 	dirs, err := env.Paths()
 	if err != nil || dirs.Home == "" || !setup.OnThisMachine(address) {

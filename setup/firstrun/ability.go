@@ -28,7 +28,7 @@ const (
 // maxAbilities is how many models of a server are asked for one by one.
 const maxAbilities = 16
 
-// abilities asks a server for what it tells of its models. list is its list of them.
+// abilities asks a server for what it reports about its models. list is its list of them.
 func abilities(ctx context.Context, client *http.Client, base string, list []byte, models []string) map[string]Ability {
 	out := make(map[string]Ability, len(models))
 	kind := window.Other

@@ -30,7 +30,7 @@ func BaseFromEnvironment(env *setup.Env, p Plan) (variable, base string) {
 	return "", ""
 }
 
-// CheckEnvironmentBase refuses the value of a variable that is no URL of an API, and the
+// CheckEnvironmentBase refuses the value of a variable that is not the URL of an API, and the
 // address of ohgw itself, which clients get in the same variable. The error is a usage error.
 func CheckEnvironmentBase(s *config.Settings, variable, base string) error {
 	if CheckBaseURL(base) != nil {

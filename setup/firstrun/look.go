@@ -23,8 +23,8 @@ import (
 	"github.com/ohgw/ohgw/setup/agents"
 )
 
-// lookTime bounds how long a server of this machine is waited for. A port that
-// is closed says so at once; the time is for a server on a busy machine.
+// lookTime bounds how long ohgw waits for a server of this machine. A port that
+// is closed fails at once; the time is for a server on a busy machine.
 const lookTime = 3 * time.Second
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -37,7 +37,7 @@ type Server struct {
 	BaseURL  string   // for profiles
 	Models   []string // sorted; may be empty
 	Loading  bool     // it loads its model, and tells nothing before
-	// Abilities are what the server tells of them.
+	// Abilities are what the server reports about them.
 	Abilities map[string]Ability
 }
 
@@ -140,7 +140,7 @@ func (k kind) base(env *setup.Env) string {
 	if err != nil || u.Host == "" {
 		return "http://" + k.address
 	}
-	if u.Hostname() == "0.0.0.0" || u.Hostname() == "" { // where Ollama listens, which is no place to send to
+	if u.Hostname() == "0.0.0.0" || u.Hostname() == "" { // where Ollama listens, which is not an address to send to
 		u.Host = "127.0.0.1:" + cmp.Or(u.Port(), strings.TrimPrefix(k.address, "127.0.0.1:"))
 	}
 	if u.Port() == "" && u.Scheme == "http" && k.name == "Ollama" {

@@ -158,7 +158,7 @@ func (p *Installation) keyStoreState(ctx context.Context) (doctor.KeyStore, erro
 		}
 		state := doctor.KeyStore{Name: store.String(), Path: store.Path}
 		if err := store.Probe(ctx); err != nil {
-			if ctx.Err() != nil { // it waits for somebody
+			if ctx.Err() != nil { // it waits for a user to unlock it
 				err = &secret.UnavailableError{Reason: secret.NoAnswer, Err: context.Cause(ctx)}
 			}
 			state.Problem = setup.KeyFault(context.WithoutCancel(ctx), err, store)

@@ -58,7 +58,7 @@ func Variables(env *setup.Env) []string {
 	return names
 }
 
-// Hidden is everything that this process knows and nobody else should.
+// Hidden returns everything that this process knows and that must stay out of a report.
 func Hidden(ctx context.Context, env *setup.Env) doctor.Hidden {
 	h := doctor.Hidden{Names: map[string]string{}}
 	for _, v := range env.Environ() {

@@ -16,7 +16,7 @@ func TestABundleHidesWhoseMachineItIs(t *testing.T) {
 	t.Parallel()
 	a := &setup.Env{
 		Notes: setup.Silent{}, CanAsk: func() bool { return false },
-		// As a timer starts it: nobody says who the user is.
+		// As a timer starts it: no variable names the user.
 		Environ: func() []string {
 			return []string{"OHGW_KEY_STORE=keyring", "OHGW_API_KEYS=first-canary, second-canary", "OHGW_AGENT_SERVER_KEY=third-canary"}
 		},

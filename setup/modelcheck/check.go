@@ -100,9 +100,9 @@ func (c *Check) one(ctx context.Context, name string) Result {
 	return c.ask(ctx, p, &profileKey{keys: c.keys, profile: p, origin: secret.Origin{Kind: secret.FromNowhere}})
 }
 
-// Try asks the model of a profile that need not be stored. A key that is given
-// counts before all others; the zero Value is none. It takes Patience at most. tell is
-// called with each phase of the call, in the goroutine of the caller.
+// Try asks the model of a profile that need not be stored. A key that is given counts
+// before all others; the zero Value stands for no key. Try takes Patience at most.
+// tell is called with each phase of the call, in the goroutine of the caller.
 func (c *Check) Try(ctx context.Context, p *profile.Profile, given secret.Value, tell func(event.Phase)) Result {
 	defer c.llm.HTTP.CloseIdleConnections()
 	patient := *c
@@ -144,7 +144,7 @@ func (c *Check) ask(ctx context.Context, p *profile.Profile, key *profileKey) Re
 		c.explain(&out, key, err)
 		return out
 	}
-	// Somebody may have to unlock the keyring: that is not the model's time.
+	// The user may have to unlock the keyring: that is not the model's time.
 	if _, err := key.find(ctx, llm.FieldAPIKey); err != nil {
 		c.explain(&out, key, err)
 		return out

@@ -22,7 +22,7 @@ type Listing struct {
 	Host    string       // of the provider, with its port if the URL has one
 	Models  []string     // that the key can use, as the provider calls them; may be nil
 	Wanted  string       // the model of the profile, as the provider calls it
-	Serving window.Known // what a local server tells of itself, if it answers
+	Serving window.Known // what a local server reports about itself, if it answers
 	Change  string       // the command that changes the profile, up to its --model
 }
 

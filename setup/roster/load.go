@@ -142,7 +142,7 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d),
 		"agent_context": map[string]any{"system_message_suffix": d.Prompt, "disabled_skills": r.disabled(d, workspace)},
 	}
-	if len(d.Servers) > 0 && d.User { // those of a project nobody has allowed
+	if len(d.Servers) > 0 && d.User { // the servers of a project have not been allowed by the user
 		settings["mcp_config"] = d.Servers
 	}
 	var err error

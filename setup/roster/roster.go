@@ -1,9 +1,10 @@
 // Package roster has the agents that are models: the agent profiles of OpenHands
-// and the agent definitions of the user and of the workspace. It reads them anew
+// and the agent definitions of the user and of the workspace. It reads them again
 // each time, so a file that is saved now counts in the next request.
 //
-// It starts nothing. What an agent refers to and is not there keeps that agent out
-// of the list, or is left out of the agent, and a problem says so.
+// It starts nothing. If an agent refers to something that does not exist, either
+// the agent is left out of the list, or the reference is left out of the agent; a
+// problem gives the reason.
 package roster
 
 import (
@@ -38,7 +39,7 @@ type Config struct {
 	Recipes Recipes
 	// Profiles lists the LLM profiles.
 	Profiles func(ctx context.Context) ([]agentapi.Profile, error)
-	Log      *slog.Logger // is told of problems, each once; nil: nobody is
+	Log      *slog.Logger // gets problems, each once; nil: they are not logged
 }
 
 // Kind is where an agent comes from.
@@ -171,7 +172,7 @@ type listing struct {
 	problems []definition.Problem
 }
 
-// unused notes why something is no agent.
+// unused notes why an agent profile or a definition is not an agent.
 func (l *listing) unused(path, name, msg, hint string) {
 	l.problems = append(l.problems, definition.Problem{Path: path, Agent: name, Msg: msg, Hint: hint, Unused: true})
 }
@@ -258,7 +259,7 @@ func (l *listing) definition(d definition.Definition, known definition.Known) {
 	}
 	for _, p := range definition.Check(d, known) {
 		if p.Line == d.Line("model") && strings.Contains(p.Msg, "LLM profile") {
-			continue // the reason why it is no model is told by add
+			continue // add notes why it is not a model
 		}
 		l.problems = append(l.problems, p)
 	}

@@ -56,7 +56,7 @@ func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state s
 	if set := env.Getenv("OHGW_API_KEYS"); set != "" && len(token.SplitKeys(set)) == 0 {
 		return Access{}, fault.NewUsage("OHGW_API_KEYS is set but contains no key", "set it to keys separated by commas, or unset it to use the stored tokens")
 	}
-	// A daemon has nobody who unlocks a keyring; its clients should not wait.
+	// A daemon has no user who could unlock a keyring; its clients should not wait.
 	values, err := env.OpenKeyStore(s, secret.PatienceForMachines)
 	if err != nil {
 		return Access{}, err

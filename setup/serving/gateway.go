@@ -25,7 +25,7 @@ import (
 // Options is what a gateway needs beside its settings.
 type Options struct {
 	Tokens     gate.Tokens // nil: everybody may come in
-	State      string      // directory of its records; nobody else's while it is open
+	State      string      // directory of its records; no other process uses it while it is open
 	Workspaces string      // directory of those that it makes
 	Log        *slog.Logger
 	// Alone says that this process starts no programs but those of agents: with it

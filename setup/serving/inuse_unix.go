@@ -6,5 +6,5 @@ import (
 	"syscall"
 )
 
-// errInUse is the system's error for an address that somebody listens on.
+// errInUse is the system's error for an address that another process listens on.
 const errInUse = syscall.EADDRINUSE

@@ -58,7 +58,8 @@ func Socket(ctx context.Context, env *setup.Env, s *config.Settings) (net.Listen
 // lookTimeout bounds how long the start asks who has its port.
 const lookTimeout = 500 * time.Millisecond
 
-// WhoListens says who listens on an address: another ohgw, a process, or somebody.
+// WhoListens describes who listens on an address: another ohgw, a process by its
+// name, or "another process".
 func WhoListens(ctx context.Context, env *setup.Env, addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -16,7 +16,7 @@ type held struct {
 	used      int // the number of the newest use
 
 	mu    sync.Mutex
-	files map[string]sandbox.Streams // by the directory to which they are confined; "" is none
+	files map[string]sandbox.Streams // by the directory to which they are confined; "": to no directory
 }
 
 // maxConfined is how many directories of one box have access of their own.

@@ -54,7 +54,7 @@ func (pool *Pool) Shell(ctx context.Context, dir string, out io.Writer, script s
 	return pool.print(ctx, dir, out, append([]string{"/bin/sh", "-c", script, "sh"}, args...)...)
 }
 
-// print runs a program, in which git asks nobody, in the box of a directory.
+// print runs a program in the box of a directory. Git does not prompt in it.
 func (pool *Pool) print(ctx context.Context, dir string, out io.Writer, args ...string) error {
 	box, at, release, err := pool.hold(ctx, dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func (pool *Pool) print(ctx context.Context, dir string, out io.Writer, args ...
 	}
 	stop := context.AfterFunc(ctx, func() {
 		_ = p.Kill()
-		_ = r.Close() // somebody else may hold the other end
+		_ = r.Close() // another process may hold the other end
 	})
 	defer stop()
 	_, err = io.Copy(out, r)

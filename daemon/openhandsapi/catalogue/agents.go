@@ -14,9 +14,9 @@ import (
 // Agent is one that the agent can give tasks to.
 type Agent struct {
 	Name, Description, Model, Prompt string
-	Color, Permission                string // "" is none
+	Color, Permission                string // may be empty
 	Tools, Skills, Examples          []string
-	MaxIterations                    int     // 0 is no limit
+	MaxIterations                    int     // 0: no limit
 	MaxBudget                        float64 // the same
 	// Servers are MCP servers by name, without their secrets, Hooks and Condenser
 	// OpenHands' objects; nil: none.

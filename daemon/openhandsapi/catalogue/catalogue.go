@@ -15,12 +15,12 @@ import (
 type Config struct {
 	// Tools are the names of the agent's tools.
 	Tools []string
-	// Skills finds the skills for a directory, absolute; "" is none. own includes those
-	// of the user.
+	// Skills finds the skills for a directory, an absolute path; "" stands for no
+	// directory. own includes those of the user.
 	Skills func(dir string, own bool) []Skill
-	// Agents finds the agents that the agent of a directory, absolute, can give tasks to;
-	// "" is none. own includes those of the user, builtin those that are always there. Of
-	// two with one name the project's comes first, then the user's.
+	// Agents finds the agents that the agent of a directory, an absolute path, can give tasks to;
+	// "" stands for no directory. own includes those of the user, builtin those that are always
+	// there. Of two with one name the project's comes first, then the user's.
 	Agents func(ctx context.Context, dir string, own, builtin bool) []Agent
 	// ReadFile reads a file of a project by its path below the directory, and follows
 	// no link out of it.
@@ -40,7 +40,7 @@ type Skill struct {
 	Own                                bool // the user's, not the project's
 }
 
-// Trial is an MCP server that somebody is about to add.
+// Trial is an MCP server that a user is about to add.
 type Trial struct {
 	Name   string
 	Server json.RawMessage

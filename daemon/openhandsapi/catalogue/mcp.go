@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 )
 
-// try starts or reaches an MCP server that somebody is about to add. That it cannot be
-// used is an answer, too: the status is 200 in both cases.
+// try starts or reaches an MCP server that a user is about to add. That the server
+// cannot be used is an answer, too: the status is 200 in both cases.
 func (s *server) try(w http.ResponseWriter, r *http.Request) error {
 	trial, err := ReadTrial(r)
 	if err != nil {

@@ -12,7 +12,7 @@ type tool struct {
 	Selectable  bool   `json:"user_selectable"`
 	Usable      bool   `json:"usable"`
 	Description string `json:"description"`
-	// Default: an agent whose tools nobody has chosen has it.
+	// Default: an agent without a choice of tools has it.
 	Default bool `json:"in_default_set"`
 }
 

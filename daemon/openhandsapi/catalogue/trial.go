@@ -31,7 +31,7 @@ func ReadTrial(r *http.Request) (Trial, error) {
 		Server map[string]json.RawMessage `json:"server"`
 		Call   *Call                      `json:"tool_call"`
 	}
-	// What is no object is named below.
+	// A value that is not an object is reported below.
 	_ = json.Unmarshal(raw, &sent)
 	body, err := pydantic.NewObject(typed(raw, sent.Server), "body")
 	if err != nil {

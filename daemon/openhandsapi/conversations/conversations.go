@@ -44,8 +44,9 @@ type Worktree struct {
 
 // AgentProfiles finds what agent profiles stand for.
 type AgentProfiles interface {
-	// AgentProfile is the profile with an id, a UUID with dashes. An unknown one is
-	// agentapi.ErrProfileNotFound. llm names an LLM profile in place of its own; "" is none.
+	// AgentProfile returns the profile with an id, a UUID with dashes. The error for an
+	// unknown one is agentapi.ErrProfileNotFound. llm names an LLM profile in place of its
+	// own; "": its own.
 	AgentProfile(ctx context.Context, id, llm string) (AgentProfile, error)
 }
 

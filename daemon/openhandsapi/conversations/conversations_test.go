@@ -497,8 +497,8 @@ func TestSkillsOfALaunchThatAreRefused(t *testing.T) {
 // good is a list of one skill with more members.
 func good(members string) string { return `[{"name":"a","content":"c",` + members + `}]` }
 
-// Skills are kept as OpenHands stores them: with all members, and nothing else. Their MCP
-// servers, which nobody starts, are not kept, and neither are they in the stored request.
+// Skills are kept as OpenHands stores them: with all members, and nothing else. Their MCP servers,
+// which are never started, are not kept, and neither are they in the stored request.
 func TestTheSkillsOfALaunch(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

@@ -73,8 +73,8 @@ func bothAgents(o *pydantic.Object) error {
 	return o.Err()
 }
 
-// noAgent refuses a request in which all is well but that nobody would answer, or that
-// names an LLM profile for no agent profile.
+// noAgent refuses a request that is valid but names no agent, or that names an LLM
+// profile without an agent profile.
 func noAgent(o *pydantic.Object, req *request) error {
 	if o.Err() == nil && !o.Has("agent") && !o.Has("agent_settings") && !o.Has("agent_profile_id") {
 		o.Value("", "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided")

@@ -30,8 +30,8 @@ type Config struct {
 	Plugins, Skills Store
 	// Contents are the skills and files of a plugin's directory; not ok: there is none.
 	Contents func(dir string) (plugin openhands.PluginInfo, ok bool)
-	// Available are the plugins of the user, and those of a project, an absolute path; ""
-	// is none. Of two with one name the project's counts.
+	// Available returns the plugins of the user, and those of a project, an absolute
+	// path; "" stands for no project. Of two with one name the project's counts.
 	Available func(project string, own bool) []openhands.PluginInfo
 	// Fetch finds a plugin without installing it. Its failures are [FetchError]s.
 	Fetch func(ctx context.Context, from control.Plugin) (openhands.FetchedPlugin, error)

@@ -21,7 +21,7 @@ type FetchError struct {
 // Error is the message.
 func (e *FetchError) Error() string { return e.Msg }
 
-// The codes that are no 422.
+// The codes of answers other than 422.
 const (
 	unavailable = "source_unavailable"
 	timeout     = "timeout"

@@ -21,7 +21,7 @@ const (
 	piece = 256 << 10
 )
 
-// upload writes the file of a form. Nobody sees it before all of it is there.
+// upload writes the file of a form. The file appears only when all of it is written.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 	path, err := pathIn(r)
 	if err != nil {

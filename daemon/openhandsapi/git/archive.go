@@ -114,8 +114,8 @@ func isRepository(files sandbox.Files, dir string) bool {
 // maxDescent is how deep below a directory its one repository may be.
 const maxDescent = 3
 
-// repositoryBelow is the one repository below a directory that is none itself; without
-// one, or with several, it is the directory.
+// repositoryBelow returns the one repository below a directory that is not itself a
+// repository. Without one, or with several, it returns the directory.
 func repositoryBelow(files sandbox.Files, dir string) string {
 	if isRepository(files, dir) {
 		return dir
@@ -179,8 +179,9 @@ func (r repository) identify(ctx context.Context, h http.Header) {
 	}
 }
 
-// userInAddress is who asks, in the address of a web server, and a name with a password
-// in any other. It is found wherever it stands, since git takes what is no URL.
+// userInAddress matches the user in the address of a web server, and a name with a
+// password in any other address. It matches anywhere in the text, since git also takes
+// addresses that are not URLs.
 var userInAddress = pattern.Of(`(?i)(https?://)[^/@\s]+@|([a-z][a-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@`)
 
 // withoutSecrets is the address of a repository without what may be secret in it, as an
@@ -297,7 +298,7 @@ func (r repository) deltaBase(ctx context.Context, name string) (commit, how str
 	}
 	if branch, err := r.run(ctx, "rev-parse", "--abbrev-ref", "HEAD"); err == nil && branch == "HEAD" {
 		if head := r.parse(ctx, "HEAD"); head != "" {
-			return head, "auto", nil // somebody chose this commit, and its changes are wanted
+			return head, "auto", nil // the user checked out this commit, and its changes are wanted
 		}
 	}
 	return r.base(ctx), "auto", nil

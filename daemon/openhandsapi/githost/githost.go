@@ -37,7 +37,7 @@ func Routes(cfg Config) []wire.Route {
 
 type server struct{ Config }
 
-// repository is one as an agent-server tells of it.
+// repository is a repository as an agent-server reports it.
 type repository struct {
 	ID         string       `json:"id"`
 	Name       string       `json:"full_name"`

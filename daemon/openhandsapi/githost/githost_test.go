@@ -123,7 +123,7 @@ func TestWhatIsWrongWithASearch(t *testing.T) {
 	}
 }
 
-// TestWhatGitHubMayAnswer sends the token to no other host, and shows it to nobody.
+// TestWhatGitHubMayAnswer sends the token to no other host, and shows it to no client.
 func TestWhatGitHubMayAnswer(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

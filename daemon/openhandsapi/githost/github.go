@@ -151,7 +151,7 @@ func unreachable(err error) error {
 	return failed(http.StatusBadGateway, err)
 }
 
-// refused is the answer for a status of GitHub that is no success.
+// refused is the answer for a status of GitHub other than success.
 func refused(status int) error {
 	err := fmt.Errorf("GitHub answered with status %d", status)
 	switch {

@@ -39,7 +39,7 @@ type client struct {
 // said is a frame of the client.
 type said struct {
 	message control.Message
-	err     error // it is no message
+	err     error // why the frame is not a message
 }
 
 // serve runs a socket until its end, and returns why it ended.

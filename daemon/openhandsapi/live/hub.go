@@ -172,7 +172,8 @@ func (s *Server) rejoin(h *hub) error {
 	return nil
 }
 
-// move makes another opening of the conversation the present one; nil is none.
+// move replaces the opening of the conversation that the hub follows; nil: it
+// follows none.
 func (h *hub) move(conv control.Conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -149,7 +149,7 @@ type watch struct {
 	after *int // the session's socket: the number in front of the first event; nil: none
 
 	all   bool   // the whole log first
-	since string // those events of the log that are not older; "" is none
+	since string // those events of the log that are not older; "": not set
 }
 
 func readWatch(r *http.Request) (watch, error) {

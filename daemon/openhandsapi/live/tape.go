@@ -21,8 +21,8 @@ type frame struct {
 	data []byte
 }
 
-// tape is the last frames of a conversation. Each socket reads it at its own pace: who
-// is too slow misses some, and nobody waits for anybody.
+// tape has the last frames of a conversation. Each socket reads it at its own pace: a
+// socket that is too slow misses some frames, and no socket waits for another.
 type tape struct {
 	lag int // how many frames it keeps
 

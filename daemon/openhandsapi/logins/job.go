@@ -57,7 +57,8 @@ func (j *job) address() string {
 	return j.page
 }
 
-// report is the login as an agent-server tells it: members without a value are left out.
+// report returns the login as an agent-server reports it: members without a value are
+// left out.
 func (j *job) report() map[string]any {
 	over := j.over()
 	j.mu.Lock()

@@ -4,7 +4,7 @@
 //
 // Invariants: the browser comes without a key, and what it brings counts once, for the
 // login whose random state it has; no page repeats anything of a request; a login that
-// nobody finishes ends, and all end with [Logins.Close].
+// is not finished ends, and all end with [Logins.Close].
 package logins
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxStart = 30 * time.Second
 	// maxRunning is how many logins may be on their way.
 	maxRunning = 32
-	// minState is how long a state must be to be one that nobody guesses.
+	// minState is how long a state must be so that it cannot be guessed.
 	minState = 16
 )
 

@@ -12,10 +12,10 @@ const (
 	pageUnknown = "<h1>This link is not valid</h1>\n<p>It was used before, or the login has ended. Start the login again in the program where you began it.</p>"
 )
 
-// comeBack takes what a browser brings. Nobody else gets any of it, and the page has
+// comeBack takes what a browser brings. Only the login gets it, and the page repeats
 // nothing of the request.
 func (l *Logins) comeBack(w http.ResponseWriter, r *http.Request) error {
-	if r.Method != http.MethodGet { // a HEAD is no person
+	if r.Method != http.MethodGet { // a HEAD does not come from a person
 		w.Header().Set("Allow", http.MethodGet)
 		writePage(w, http.StatusMethodNotAllowed, "")
 		return nil

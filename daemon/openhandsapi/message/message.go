@@ -40,7 +40,7 @@ func ReadFrame(frame []byte) (control.Message, error) {
 
 func roles() []string { return []string{"user", "system", "assistant", "tool"} }
 
-// user refuses a role whose messages nobody can send.
+// user refuses a role whose messages a client cannot send.
 func user(o *pydantic.Object, role string) {
 	if role != "user" && role != "" {
 		o.Value("role", "Only user messages are allowed to be sent to the agent")

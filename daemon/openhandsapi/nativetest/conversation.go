@@ -15,8 +15,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// Conversation is one of an Engine. Its exported fields are what it was told, and may
-// be read while nobody tells it anything.
+// Conversation is a conversation of an Engine. Its exported fields are the calls that
+// it got, and may be read while no caller uses it.
 type Conversation struct {
 	agentapi.Conversation // what is not here is not called
 

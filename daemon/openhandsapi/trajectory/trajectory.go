@@ -139,8 +139,8 @@ func add(out *zip.Writer, root *os.Root, under, name string) error {
 	return nil
 }
 
-// redact is a file without what may be a secret. What is no JSON is left as it is: the
-// engine has masked it when it was written.
+// redact returns a file without what may be a secret. A file that is not JSON stays as
+// it is: the engine masked it when it wrote it.
 func redact(data []byte) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(data))
