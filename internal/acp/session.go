@@ -28,7 +28,7 @@ type session struct {
 	confirmation gateway.Confirmation
 	stop         context.CancelCauseFunc // of the turn that runs, or nil
 	allowed      map[string]bool         // actions that the user always allows; see key
-	cost         *float64                // US dollars so far, or nil where nobody knows
+	cost         *float64                // US dollars so far; nil if the cost is unknown
 }
 
 // add keeps a new session.

@@ -2,8 +2,8 @@
 // work, which agent-server may have keys, what was chosen in place of an LLM profile.
 //
 // A store is a file of JSON lines, for the user only, that several processes may use at the
-// same time. Invariants: no line that was stored is lost to another writer; a line that
-// cannot be read, or is cut off, is no answer, so the question comes again.
+// same time. Invariants: a writer never loses a line that another one stored. A line that
+// is cut off or cannot be read does not count as an answer, so the question comes again.
 package answers
 
 import (

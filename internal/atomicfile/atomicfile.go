@@ -22,8 +22,8 @@ import (
 // directory, a device, a pipe.
 var ErrNotRegular = errors.New("not a regular file")
 
-// newFileMode is what a file gets that was not there before. What ohgw writes
-// is private until somebody decides otherwise.
+// newFileMode is the mode of a file that did not exist before. What ohgw writes
+// is private until the user changes the mode.
 const newFileMode fs.FileMode = 0o600
 
 // Names of temporary files.

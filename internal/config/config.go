@@ -5,9 +5,9 @@
 // `ohgw config show` and the man page are made from it. Secrets are never
 // settings: the config file may name a file that holds a key, not the key.
 //
-// It reads one file, and writes to it only what somebody chose ([Remember]).
-// Invariant: what [Load] returns is valid as far as that can be told without
-// looking at the network or other files.
+// It reads one file, and writes to it only what the user chose ([Remember]).
+// Invariant: what [Load] returns is valid, as far as that can be checked
+// without the network and other files.
 package config
 
 import "time"
@@ -75,7 +75,7 @@ type LLM struct {
 	KeyFile string // file that holds its key
 }
 
-// Idle is what the embedded agent keeps of conversations that nobody uses.
+// Idle limits what the embedded agent keeps of conversations that are not in use.
 type Idle struct {
 	Time   time.Duration // how long; 0: not at all
 	Max    int           // conversations
@@ -104,7 +104,7 @@ type Chat struct {
 	Vim    bool // the input has the keys of vi
 }
 
-// Default is every setting when nobody says anything.
+// Default returns the settings that hold when no source sets any.
 func Default() Config {
 	return Config{
 		Addr:         "127.0.0.1:6449",

@@ -340,5 +340,5 @@ func (f Field) Value(c Config) any {
 // separated by commas.
 func (f Field) Text(c Config) string { return text(f.at(&c)) }
 
-// Default is the text of the setting when nobody says anything.
+// Default returns the text of the setting that holds when no source sets it.
 func (f Field) Default() string { return f.Text(Default()) }

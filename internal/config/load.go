@@ -121,9 +121,8 @@ func Load(src Source) (*Settings, error) {
 	return s, s.checkNetworkFlag(src.Flags[networkFlag])
 }
 
-// take gives one field the value of its strongest source. The weaker ones are
-// checked as well: a mistake in them would show up later, when nobody looks
-// for it.
+// take gives one field the value of its strongest source. It checks the weaker
+// ones as well: a mistake in them would show up later, when the user does not expect it.
 func (s *Settings) take(f Field, src Source, file map[string]any) error {
 	if v, ok := file[f.Key]; ok {
 		texts, err := f.texts(v)

@@ -4,7 +4,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// addWhole is a file that is ours alone. What somebody else wrote there stays.
+// addWhole returns the text of a file that holds only our settings. It refuses to
+// replace other text.
 func (c Client) addWhole(old string, v Values) (string, error) {
 	if !blank(old) && !c.wroteWhole(old) {
 		return "", ErrTaken

@@ -22,10 +22,10 @@ import (
 // Verdict is what came of a check.
 type Verdict string
 
-// The verdicts, from good to bad; Skipped is none.
+// The verdicts, from good to bad. Skipped means that there is no verdict.
 const (
 	OK      Verdict = "ok"
-	Warning Verdict = "warning" // it works, and somebody should know
+	Warning Verdict = "warning" // it works, and the user should know
 	Failed  Verdict = "failed"
 	Skipped Verdict = "skipped"
 )
@@ -63,7 +63,7 @@ type Check struct {
 // together are to be done within a second.
 const briefly = 5 * time.Second
 
-// soon is how long nobody is told what takes so long.
+// soon is how long a check may run before the user sees what takes so long.
 const soon = 100 * time.Millisecond
 
 // Checks are all checks in the order of what depends on what. With live there
@@ -163,7 +163,7 @@ func (c Check) after(ctx context.Context, w *World, verdict func(string) Verdict
 	return r
 }
 
-// late says how long was waited, in place of the words of Go.
+// late reports how long the check has waited, in place of the words of Go.
 func (f *Finding) late(doing string, limit time.Duration) {
 	said := fmt.Sprintf("no answer within %.0f s", limit.Seconds())
 	words := context.DeadlineExceeded.Error()

@@ -455,7 +455,7 @@ func TestEngine(t *testing.T) {
 	w.Backend = func(context.Context) (doctor.Backend, error) {
 		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
 	}
-	expect(t, look(t, w, "engine"), doctor.Warning) // nobody needs it now
+	expect(t, look(t, w, "engine"), doctor.Warning) // nothing needs it now
 	w = healthy()
 	w.LookPath = missing("git")
 	expect(t, look(t, w, "engine"), doctor.Warning, "apt-get install -y git")

@@ -24,7 +24,7 @@ type completion struct {
 		Completion int64 `json:"completion_tokens"`
 	} `json:"usage"`
 	Extension struct {
-		Cost float64 `json:"cost"` // US dollars; 0 when nobody knows
+		Cost float64 `json:"cost"` // US dollars; 0 if the cost is unknown
 	} `json:"ohgw"`
 	Error struct {
 		Code    string `json:"code"`

@@ -18,7 +18,7 @@ const (
 	Partly      Code = 3   // some items failed, the others are done
 	Credential  Code = 4   // no usable key or token
 	Unreachable Code = 5   // the daemon, the agent-server or the provider does not answer
-	Conflict    Code = 6   // it exists already, or somebody else holds it
+	Conflict    Code = 6   // it exists already, or another process holds it
 	Refused     Code = 7   // it cannot be made as safe as asked
 	Interrupted Code = 130 // Ctrl-C
 

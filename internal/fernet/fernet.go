@@ -7,7 +7,7 @@
 // none.
 //
 // A value that cannot be decrypted is an error of a known kind, never an empty
-// string: whoever mistakes one for the other erases somebody's key.
+// string: a caller that mistakes one for the other erases the user's key.
 package fernet
 
 import (

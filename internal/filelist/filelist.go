@@ -72,7 +72,7 @@ type walk struct {
 	list   List
 }
 
-// directory lists the entries of a directory and returns those to go on with.
+// directory lists the entries of a directory and returns those to walk next.
 func (w *walk) directory(p place) (below []place, err error) {
 	entries, err := fs.ReadDir(w.fs, p.dir)
 	if err != nil {

@@ -41,8 +41,8 @@ type Options struct {
 	// Mode is what a lock file gets that is not there yet. Zero means 0644.
 	Mode fs.FileMode
 
-	// Shared takes the shared lock: others may share it, nobody has the exclusive
-	// lock meanwhile, and Held does not report it.
+	// Shared takes the shared lock: others may share it, no process has the
+	// exclusive lock meanwhile, and Held does not report it.
 	Shared bool
 
 	// OnWait, if set, is called once when the lock could not be had for a
@@ -78,7 +78,7 @@ func (e *BusyError) Error() string {
 }
 
 // ErrSymlink is returned for a lock file that is a symbolic link: following it
-// would create or lock a file that somebody else chose.
+// would create or lock a file that another user chose.
 var ErrSymlink = errors.New("lock file is a symbolic link")
 
 // Lock is a lock that is held.

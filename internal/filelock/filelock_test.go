@@ -152,8 +152,8 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Python's filelock 3.21.0 to 3.29.4 unlinks the lock file on release. Whoever
-// had it open then locks a file that nobody else will ever open.
+// Python's filelock 3.21.0 to 3.29.4 unlinks the lock file on release. A process
+// that had it open then locks a file that no other process will ever open.
 func TestALockOnARemovedFileDoesNotCount(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -100,7 +100,7 @@ func (a *asking) run(ctx context.Context, show func(Piece) bool) error {
 
 // gone is the end of all patience.
 func (a *asking) gone(err error) error {
-	a.settled = true // nobody is there to be told
+	a.settled = true // the gateway is lost: nothing can be stopped
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{Kind: Unreachable, Message: "The connection to the gateway at " + a.c.place() + " was lost and could not be restored.", Err: err}
@@ -165,8 +165,8 @@ func (a *asking) once(ctx context.Context, show func(Piece) bool) error {
 	return a.read(ctx, newReader(body), quiet, show)
 }
 
-// read shows what a stream brings until it ends. The time that show takes is
-// no silence of the gateway.
+// read shows what a stream brings until it ends. The time that show takes does
+// not count as silence of the gateway.
 func (a *asking) read(ctx context.Context, r *reader, quiet *time.Timer, show func(Piece) bool) error {
 	for {
 		quiet.Reset(a.c.cfg.Silence)
@@ -187,8 +187,8 @@ func (a *asking) read(ctx context.Context, r *reader, quiet *time.Timer, show fu
 	}
 }
 
-// noAnswer is the error for a request without an answer. Where nobody ever
-// listened, nobody is waited for.
+// noAnswer returns the error for a request without an answer. If no gateway ever
+// listened at the address, the error is final: ohgw does not ask again.
 func (a *asking) noAnswer(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return &lostError{errSilent}

@@ -34,8 +34,8 @@ type Model struct {
 	Plain bool
 }
 
-// Preferred is the model to ask where nobody names one: the first with an
-// agent, else the first. It is empty where there is none.
+// Preferred returns the model to ask when the user names none: the first with an
+// agent, else the first. It is empty if there are no models.
 func Preferred(models []Model) string {
 	for _, m := range models {
 		if !m.Plain {
@@ -91,7 +91,7 @@ const (
 // Decision is the answer to actions that wait for a confirmation.
 type Decision string
 
-// The decisions. The zero Decision is none.
+// The decisions. The zero Decision means that there is no decision.
 const (
 	Accept Decision = "accept"
 	Reject Decision = "reject"
@@ -188,7 +188,7 @@ type Context struct {
 	Window int64 `json:"window"`
 }
 
-// Phase is where the call of the model stands, as far as its server tells.
+// Phase is where the call of the model stands, as far as the server of the model reports it.
 type Phase struct {
 	Name    string `json:"name"`           // "loading", "reading", "writing", "done"
 	Prompt  int64  `json:"prompt_tokens"`  // of the prompt
@@ -247,7 +247,7 @@ type Action struct {
 // Usage is what a turn took.
 type Usage struct {
 	Prompt, Cached, Completion, Reasoning int64
-	// Cost is in US dollars, nil where nobody knows it.
+	// Cost is in US dollars; nil if the cost is unknown.
 	Cost *float64
 }
 

@@ -23,8 +23,8 @@ func lines(items []gateway.Item) (all []string) {
 	return all
 }
 
-// What other clients added to a conversation is among the earlier messages; what is
-// no message of the chat is not.
+// What other clients added to a conversation is among the earlier messages. An
+// entry that is not a message of the chat is not among them.
 func TestAddedMessagesAreListed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

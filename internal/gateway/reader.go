@@ -14,7 +14,7 @@ import (
 const (
 	// maxFrame bounds a frame of a stream, in bytes. Ours are below 64 KiB.
 	maxFrame = 4 << 20
-	// maxProgress is how much of a line of progress is waited for, in bytes.
+	// maxProgress is how many bytes of a line of progress the reader waits for.
 	maxProgress = 8 << 10
 )
 

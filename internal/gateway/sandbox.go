@@ -9,7 +9,8 @@ import (
 )
 
 // Block is something that the sandbox of the agent refused. It comes when it
-// happens. One that is held comes again, not held, when nobody waits any more.
+// happens. One that is held comes again, not held, when no program waits for the
+// decision any more.
 type Block struct {
 	Access string `json:"access"` // "net", "read", "write" or "socket"
 	Target string `json:"target"` // "example.com:443", or a path
@@ -17,7 +18,7 @@ type Block struct {
 	// Allow is what stands after "ohgw sandbox allow" to open it; empty: nothing
 	// opens it.
 	Allow string `json:"allow"`
-	// Held says that the program waits until somebody decides.
+	// Held means that the program waits until the user decides.
 	Held bool `json:"held"`
 }
 
@@ -31,7 +32,7 @@ const (
 	GrantOnce         Scope = "once"
 	GrantConversation Scope = "conversation"
 	GrantWorkspace    Scope = "workspace" // also in later conversations of this directory
-	GrantNothing      Scope = "no"        // it stays refused, and nobody is asked again
+	GrantNothing      Scope = "no"        // it stays refused, and the user is not asked again
 )
 
 // Sandbox is what the commands of a gateway's agents run in.

@@ -75,8 +75,8 @@ func (o Of[T]) GobEncode() ([]byte, error) { return nil, errNotStored }
 // MarshalBinary refuses.
 func (o Of[T]) MarshalBinary() ([]byte, error) { return nil, errNotStored }
 
-// UnmarshalJSON reads a value. Null is none, and so is a text that is blank or
-// stands for a secret that was not shown.
+// UnmarshalJSON reads a value. Null gives no value, and so does a text that is
+// blank or stands for a secret that was not shown.
 func (o *Of[T]) UnmarshalJSON(data []byte) error {
 	*o = Of[T]{}
 	if string(data) == "null" {

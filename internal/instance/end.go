@@ -57,9 +57,9 @@ func Open(dir string) (*Process, error) {
 // Close lets go of the process, which goes on.
 func (p *Process) Close() { _ = p.process.Release() } // It only frees memory here.
 
-// End asks the daemon to end, as Ctrl-C does; a second time it ends at once. A
-// process that has ended is no error. On Windows, where a process cannot be
-// asked, the error is errors.ErrUnsupported.
+// End asks the daemon to end, as Ctrl-C does; a second time it ends at once. If
+// the process has ended already, End returns nil. On Windows, where a process
+// cannot be asked, the error is errors.ErrUnsupported.
 func (p *Process) End() error { return gone(Terminate(p.process)) }
 
 // Kill ends the daemon without its doing.
@@ -78,8 +78,8 @@ const (
 	lastLook  = 100 * time.Millisecond
 )
 
-// Wait returns when the daemon has ended: nobody holds the lock, or another
-// process does. It reports false when ctx ends before.
+// Wait returns when the daemon has ended: the lock is free, or another process
+// holds it. It reports false if ctx ends before.
 func (p *Process) Wait(ctx context.Context) bool {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		held, err := filelock.Held(filepath.Join(p.dir, lockFile))

@@ -7,8 +7,8 @@
 // while a daemon takes the other lock. The state directory has a daemon.lock as
 // well: two daemons that share their records would run an agent twice.
 // Invariant: while daemon.lock is held, the address is that of its holder, or
-// not there; without the lock the address does not count. So after a crash
-// nobody sends a token to whoever has that port by then.
+// not there; without the lock the address does not count. So after a crash no
+// client sends a token to the process that has that port by then.
 package instance
 
 import (

@@ -214,7 +214,7 @@ func TestTheAddressOfADeadDaemonIsNotThatOfTheNext(t *testing.T) {
 	dir := t.TempDir()
 	var over atomic.Bool
 	var looking sync.WaitGroup
-	var dead sync.RWMutex // held while the address is written: nobody looks in the middle of that
+	var dead sync.RWMutex // held while the address is written: no goroutine looks meanwhile
 	look := func() (instance.Info, error) {
 		dead.RLock()
 		defer dead.RUnlock()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// DefaultWidth is the width where nobody knows better.
+// DefaultWidth is the width if the real one is unknown.
 const DefaultWidth = 80
 
 // Writer is an output stream. It is as safe for concurrent use as the writer

@@ -219,8 +219,7 @@ func (c *Conn) cancel(params json.RawMessage) {
 	}
 }
 
-// answered takes the answer to a request of ours. One that nobody waits for is
-// dropped.
+// answered takes the answer to a request of ours. It drops one that no caller waits for.
 func (c *Conn) answered(m incoming) {
 	c.mu.Lock()
 	to := c.calls[string(m.ID)]

@@ -43,8 +43,8 @@ func (e *UnsafeError) Is(target error) bool { return target == fs.ErrPermission 
 // is not a secret any more.
 func Read(path string) (string, error) { return readFrom(path, false) }
 
-// ReadOwn is Read for a file that this user has written: one that belongs to
-// somebody else is refused, also if root asks.
+// ReadOwn is Read for a file that this user has written: it refuses a file of
+// another user, also if root asks.
 func ReadOwn(path string) (string, error) { return readFrom(path, true) }
 
 func readFrom(path string, own bool) (string, error) {

@@ -35,8 +35,7 @@ func (p Process) String() string {
 
 // Identity stands for the program over its restarts: a hash of the user, the file of
 // the program and its command line. It is "" if the program is not known, except for
-// the ports of root, such as those that Docker opens: nobody else can open a port as
-// root.
+// the ports of root, such as those that Docker opens: no other user can open a port as root.
 //
 // It holds against programs of other users, and against another program of the same
 // user that happens to listen there, also one in the same interpreter. It does not

@@ -1,6 +1,6 @@
 // Package localport has the usual ports of servers on this machine: those where ohgw
-// looks for a server that nobody has named, and those of services that would let a
-// program out of its sandbox.
+// looks for a server if the user has not named one, and those of services that would
+// let a program out of its sandbox.
 //
 // It opens and asks no port. There is one list, so that a place where ohgw looks cannot
 // be one where a program in a sandbox may listen: such a program would be taken for a

@@ -1,5 +1,6 @@
-// Package namelock has locks that are held by name, in this process. It keeps nothing
-// of a name that nobody holds, and nobody who waits for a name holds up another one.
+// Package namelock has locks that are held by name, in this process. It keeps
+// nothing of a name whose lock is free. A caller that waits for one name does not
+// hold up the callers of another one.
 package namelock
 
 import (
@@ -14,7 +15,7 @@ type Locks struct {
 	held map[string]chan struct{} // closed when it is released
 }
 
-// Take waits until nobody holds one of the names. Without an error the caller holds
+// Take waits until all of the names are free. Without an error the caller holds
 // them all, each once, and must call release, once.
 func (l *Locks) Take(ctx context.Context, names ...string) (release func(), err error) {
 	names = slices.Clone(names)

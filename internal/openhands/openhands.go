@@ -25,7 +25,7 @@ type Kind byte
 // The kinds of failures.
 const (
 	NotFound   Kind = iota + 1
-	Taken           // a name is, or a limit is reached, or somebody needs it
+	Taken           // a name is, or a limit is reached, or something needs it
 	Malformed       // the request or a file that it names makes no sense
 	Invalid         // a value is refused
 	Unreadable      // what is stored cannot be read, and so is not changed

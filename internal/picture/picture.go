@@ -30,7 +30,7 @@ func refusef(why string) error { return &Error{why} }
 // ErrBase64 is a data URL whose payload is not base64, or is empty.
 var ErrBase64 = errors.New("is not valid base64")
 
-// ErrURL is a URL that is no data URL of base64.
+// ErrURL is the error for a URL that is not a data URL of base64.
 var ErrURL = errors.New("is not a data URL such as data:image/png;base64,…")
 
 // Type is the media type of a picture, by its bytes.

@@ -50,7 +50,7 @@ func NewDraft(model, baseURL string) Draft {
 	return d
 }
 
-// ParseDraft reads the text of a profile that somebody wrote or saved: one JSON
+// ParseDraft reads the text of a profile that the user wrote or saved: one JSON
 // object, with each member once and no NaN. It checks nothing else; Add does.
 //
 // Secrets in clear are taken out of it, into Draft.Keys. Encrypted ones stay as

@@ -42,8 +42,8 @@ type CheckOptions struct {
 	CLI   string           // base directory of the OpenHands CLI; "" means not to look there
 	Older []Location       // stores that may be those of an older release
 
-	// Ignored names the members of a profile that are set and have no effect in
-	// the embedded agent; nil means that nobody knows.
+	// Ignored lists the members of a profile that are set and have no effect in
+	// the embedded agent. If it is nil, they are unknown.
 	Ignored func(entry []byte) []string
 
 	// Unfit finds what keeps any program from calling a model with a base URL,
@@ -219,7 +219,7 @@ func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
 	f.fit(e)
 	f.connection(e)
 	f.keys(e)
-	if f.profile != "" && document.ValidName(f.profile) { // Nobody asks for the key of another one.
+	if f.profile != "" && document.ValidName(f.profile) { // No caller uses the key of another one.
 		f.missing(f.c.store.summarize(snap, f.c.conns), e)
 	}
 }

@@ -17,7 +17,7 @@ const connectionVersion = 1
 // several profiles share.
 type connections struct {
 	byID map[string]jsonedit.Value
-	err  error // why nobody knows them
+	err  error // why they are unknown
 }
 
 func (s *Store) connectionsPath() string {

@@ -125,8 +125,8 @@ func (e *ConnectionError) Error() string {
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// link takes the URL and the key from the connection. If it is not there,
-// OpenHands goes on with a key that is in the profile all the same.
+// link takes the URL and the key from the connection. If the connection does not
+// exist, OpenHands uses a key that is in the profile all the same.
 func (p *Profile) link(conns connections, ciphers *Ciphers) error {
 	if conns.err != nil {
 		return &ConnectionError{p.Connection, conns.err}

@@ -95,8 +95,7 @@ func object(t *rapid.T, src, name string) string {
 	return string(doc.Root().Get(name).Raw())
 }
 
-// drawObject is an object with these members and some that nobody knows, in
-// some layout.
+// drawObject draws an object with these members and some unknown ones, in some layout.
 func drawObject(t *rapid.T, label string, known ...string) string {
 	pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label+" "+what) }
 	all := append([]string{}, known...)

@@ -92,8 +92,8 @@ func others(list []metaProfile) string {
 	return "; there are: " + strings.Join(names, ", ")
 }
 
-// inlineRouter is a meta-profile that is no file: a copy of the one of that name, if it
-// has one.
+// inlineRouter returns a meta-profile that is not in a file: a copy of the one of
+// that name, if it has one.
 func inlineRouter(name string, root jsonedit.Value) (*routing.Router, error) {
 	if err := badMeta(root); err != nil {
 		return nil, fmt.Errorf("meta-profile %.80q, in the settings of the agent: %w", name, err)

@@ -27,8 +27,8 @@ func switches(agent shape.Tree, said jsonedit.Value) {
 	}
 }
 
-// removed reports members of the agent settings for which OpenHands does not load the
-// file, and goes on with its defaults.
+// removed reports members of the agent settings because of which OpenHands does
+// not load the file and uses its defaults.
 func (f finding) removed(root jsonedit.Value) {
 	agent := root.Get("agent_settings")
 	version, _ := agent.Get("schema_version").Int()

@@ -2,8 +2,9 @@
 // the whole record and grows by a line with each change.
 //
 // Invariants: nothing is read when a store is opened. A whole record replaces a file
-// in one step. A change that a crash or a full disk cut off is no line, and spoils
-// none: each change begins with a newline. Files are readable by their owner only.
+// in one step. A change that a crash or a full disk cut off does not count, and
+// spoils no other change: each one begins with a newline. Files are readable by
+// their owner only.
 //
 // The package does not know what a record is: [Lines] gives the lines, and which of
 // them count is for the caller to say. It does not lock: two writers of one record
@@ -113,7 +114,7 @@ func (d *Dir) Append(name string, change []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Remove deletes records. Those that do not exist are no error.
+// Remove deletes records. It ignores those that do not exist.
 func (d *Dir) Remove(names ...string) error {
 	for _, name := range names {
 		if d.memory != nil {
@@ -162,8 +163,8 @@ func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, wr
 	return filepath.WalkDir(d.path, walk)
 }
 
-// Lines splits a file into the whole record and its changes. Changes that were cut
-// off are among them: they are no JSON, for example.
+// Lines splits a file into the whole record and its changes. Changes that were
+// cut off are among them; the caller finds them because, for example, they are not JSON.
 func Lines(data []byte) (record []byte, changes iter.Seq[[]byte]) {
 	record, rest, _ := bytes.Cut(data, []byte{'\n'})
 	return record, func(yield func([]byte) bool) {

@@ -1,5 +1,5 @@
-// Package redact takes what looks like a key out of a text that somebody else
-// wrote: the error of a provider, the command of an agent.
+// Package redact takes what looks like a key out of a text that ohgw did not
+// write: the error of a provider, the command of an agent.
 //
 // It is the last net, not the first: our own code never puts a secret into a
 // text. It knows shapes, not values, so it can miss one; where the value is
@@ -16,9 +16,9 @@ import (
 // Mark replaces what was taken out.
 const Mark = "[redacted]"
 
-// shape is what keys look like. Most texts are none, and lists have thousands
-// of them: may rules them out faster than the expression, by the text and the
-// same in lower case.
+// shape is what keys look like. Most texts do not look like one, and lists have
+// thousands of texts: may rules them out faster than the expression, by the
+// text and its lower-case form.
 type shape struct {
 	re   func() *regexp.Regexp
 	with string

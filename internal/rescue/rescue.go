@@ -1,7 +1,6 @@
 // Package rescue makes errors of panics, so that one piece of work that breaks
-// ends alone and not with the process. A goroutine is broken by its own panics
-// only if nobody catches them there: each that calls code of others calls it
-// through [Do].
+// ends alone and not with the process. Only the goroutine itself can catch its
+// panics: each one that calls code of others calls it through [Do].
 package rescue
 
 import (
@@ -50,8 +49,8 @@ func Of(err error) *Panic {
 	return p
 }
 
-// text is what a panic says. Only the runtime's own words are known to quote
-// nobody; all others go through the net for keys.
+// text returns what a panic says. Only the runtime's own messages are known to
+// quote no other text; all others go through the filter for keys.
 func text(v any) string {
 	if err, ok := v.(runtime.Error); ok {
 		return err.Error()

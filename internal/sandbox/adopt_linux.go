@@ -19,8 +19,7 @@ import (
 // and their environment. With all it ends every process below this one, which is
 // for a process that starts no programs but the agents'.
 //
-// A process that was adopted and has ended is asked for after a while: nobody else
-// does.
+// A process that was adopted and has ended is reaped after a while: no other code waits for it.
 func Adopt(state string, all bool) (leave func() error) {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		all = false // before Linux 3.4; the marks remain
@@ -99,7 +98,7 @@ func shared(pid int) bool {
 }
 
 // reapAfter is how long a child must have been dead before it counts as one that
-// nobody waits for: whoever has started a program waits for it at once.
+// no code waits for: code that has started a program waits for it at once.
 const reapAfter = 10 * time.Second
 
 // reap asks for adopted children that have ended, until stop is closed.

@@ -18,8 +18,8 @@ type Files interface {
 	Stat(real string) (fs.FileInfo, error)
 	// Read is the whole content of a file. More than limit bytes are a [SizeError].
 	Read(real string, limit int64) ([]byte, fs.FileInfo, error)
-	// Create makes a file with the mode that any program gives it. Nobody sees it
-	// half written; if there is something at the path, the error is [fs.ErrExist].
+	// Create makes a file with the mode that any program gives it. No process
+	// sees it half written. If there is something at the path, the error is [fs.ErrExist].
 	Create(real string, data []byte) error
 	// Replace gives a file new content in one step. It has the mode of like then,
 	// and its owner where that is allowed. Of a file with several names, the others

@@ -17,7 +17,7 @@ import (
 // process is what the system tells of a process.
 type process struct {
 	pid, parent, group int
-	state              byte // 'Z': it has ended, and nobody has asked for it
+	state              byte // 'Z': it has ended, and its parent has not waited for it
 	start              uint64
 	used               time.Duration // of the processor, with that of children that have ended
 }
@@ -113,8 +113,8 @@ func ours(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// killTime bounds how long the end of killed processes is waited for: one in the
-// middle of a disk access ends after it.
+// killTime bounds how long ohgw waits for killed processes to end: one in the
+// middle of a disk access ends only after it.
 const killTime = 2 * time.Second
 
 // kill ends a process if it is still the one that is meant, and waits for its end.
@@ -131,7 +131,7 @@ func kill(pid int, meant func() bool) bool {
 	if !meant() || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return false
 	}
-	for late := time.Now().Add(killTime); time.Now().Before(late); { //nolint:forbidigo // real time: another process is waited for
+	for late := time.Now().Add(killTime); time.Now().Before(late); { //nolint:forbidigo // real time: waits for another process
 		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(killTime/time.Millisecond))
 		if err != unix.EINTR {
 			break

@@ -65,7 +65,6 @@ type Process interface {
 	// Wait waits for the program alone, and returns its exit code; 128 plus the
 	// signal that ended it, as shells count. It may be called once.
 	Wait() (code int, err error)
-	// Kill ends the program and the group that it leads. It is no error if they have
-	// ended.
+	// Kill ends the program and the group that it leads. It returns nil if they have ended.
 	Kill() error
 }

@@ -20,7 +20,8 @@ type Streams interface {
 	// Put begins a file, or new content for one that there is: that keeps its mode,
 	// and its owner where that is allowed.
 	Put(real string) (Writing, error)
-	// MakeDir makes a directory, and those above it. It is no error if it exists.
+	// MakeDir makes a directory, and those above it. It returns nil if the
+	// directory exists.
 	MakeDir(path string) error
 	// Remove removes a regular file. Anything else is [ErrNotRegular].
 	Remove(real string) error
@@ -32,7 +33,7 @@ type Opened interface {
 	io.Closer
 }
 
-// Writing is a file that is written. Nobody sees it in its place before Commit.
+// Writing is a file that is written. No process sees it in its place before Commit.
 type Writing interface {
 	io.Writer
 	// Commit puts the file into its place.

@@ -10,8 +10,7 @@ import (
 )
 
 // Talk is [Run] with an input, and with the output and the errors apart: two writers,
-// which are written to at the same time. A program that does not read its input is no
-// error.
+// to which it writes at the same time. A program that does not read its input is not an error.
 func Talk(ctx context.Context, box Box, p Program, input []byte, out, errs io.Writer, patience time.Duration) error {
 	var inner, outer [3]*os.File
 	defer func() {
@@ -50,7 +49,7 @@ func Talk(ctx context.Context, box Box, p Program, input []byte, out, errs io.Wr
 	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
 	code, err := running.Wait()
 	killed := !stop()
-	_ = outer[0].SetWriteDeadline(time.Unix(1, 0)) // nobody reads it any more
+	_ = outer[0].SetWriteDeadline(time.Unix(1, 0)) // the program reads no more of it
 	inTime, written := await(copied, patience)
 	err = errors.Join(err, running.Kill())
 	if !inTime { // a program in another group holds the output

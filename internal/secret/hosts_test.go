@@ -91,7 +91,7 @@ func TestAStoredKeyIsForItsHostOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := secret.NewResolver(store, secret.Providers(), lookup(tt.env))
-			for range 2 { // what was refused once is not bound anew
+			for range 2 { // what was refused once is not bound again
 				got, err := r.Resolve(t.Context(), tt.now)
 				stored, storedErr := r.Stored(t.Context(), tt.now, []string{entry})
 				if (got.Key.Reveal() == "the-key") != tt.given || (stored.Reveal() == "the-key") != tt.given {

@@ -59,8 +59,8 @@ func (x index) add(ctx context.Context, name string) (bool, error) {
 	})
 }
 
-// touch gives the file another time. That it fails costs nothing but that
-// somebody notices a new key later.
+// touch gives the file another time. If that fails, another process only notices
+// a new key later.
 func (x index) touch(now time.Time) { _ = os.Chtimes(x.path, now, now) }
 
 func (x index) remove(ctx context.Context, name string) error {

@@ -42,7 +42,7 @@ func Read(r io.Reader) (Value, error) {
 	return Parse(string(bytes.TrimSpace(in)))
 }
 
-// Parse takes a text for a key, or says why it is none.
+// Parse takes a text for a key, or reports why it is not one.
 func Parse(text string) (Value, error) {
 	switch {
 	case text == "":
@@ -66,11 +66,10 @@ const (
 	keyDigits = 3
 )
 
-// LooksLikeKey reports whether a command line argument is a key that somebody
-// typed where a name belongs. It is then in the history of the shell, and its
-// owner has to hear that. Of keys without a known start it guesses by their
-// shape, which commit hashes, digests and ids have, too: where such things belong,
-// [HasKey] is the question.
+// LooksLikeKey reports whether a command line argument is a key that the user
+// typed where a name belongs. It is then in the history of the shell, and the user
+// has to know that. Of keys without a known start it guesses by their shape, which
+// commit hashes, digests and ids have, too: where such things belong, [HasKey] is the question.
 func LooksLikeKey(arg string) bool {
 	for _, start := range []string{"sk-", "sk_", fernet.Prefix, "AIza", "AKIA", "gsk_", "hf_", "ghp_", "github_pat_", "xai-", "r8_", "pplx-", "fw_"} {
 		if strings.HasPrefix(arg, start) && len(arg) >= keyWord {

@@ -18,17 +18,16 @@ const DefaultService = "ohgw"
 
 // The time that the keyring gets for an answer.
 const (
-	// PatienceForMachines is for calls that nobody sits in front of.
+	// PatienceForMachines is for calls without a person in front of them.
 	PatienceForMachines = 3 * time.Second
 
-	// PatienceForPeople lets somebody type the password of the keyring.
+	// PatienceForPeople gives a person time to type the password of the keyring.
 	PatienceForPeople = time.Minute
 )
 
 const (
-	// maxCalls bounds the calls at one time, which includes those that nobody
-	// waits for any more. They cannot be cancelled: go-keyring knows no
-	// deadlines.
+	// maxCalls bounds the calls at one time, which includes those whose callers
+	// have gone. They cannot be cancelled: go-keyring knows no deadlines.
 	maxCalls = 4
 
 	// restTime is how long a keyring that did not answer is left alone. A
@@ -72,7 +71,7 @@ type KeyringConfig struct {
 }
 
 // Keyring is the Store that the operating system protects. Every call ends in
-// time: when the keyring is locked and nobody unlocks it, with an
+// time: if the keyring is locked and stays locked, it returns an
 // *UnavailableError.
 type Keyring struct {
 	cfg   KeyringConfig

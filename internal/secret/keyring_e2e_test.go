@@ -16,8 +16,7 @@ import (
 )
 
 // withKeyring names a command that runs another one in a D-Bus session with a
-// real Secret Service; with --locked, its keyring is locked and nobody is there
-// to unlock it.
+// real Secret Service; with --locked, its keyring is locked and no program unlocks it.
 const withKeyring = "OHGW_TEST_WITH_KEYRING"
 
 // runInside runs the test of this name again, inside. It returns false there.

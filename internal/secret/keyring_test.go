@@ -251,7 +251,7 @@ func TestDeleteMendsTheIndex(t *testing.T) {
 	if err := k.Set(t.Context(), "provider/openai", secret.New("key")); err != nil {
 		t.Fatal(err)
 	}
-	clear(b.items) // Somebody removed it with the tools of the system.
+	clear(b.items) // Another program removed it, with the tools of the system.
 	if err := k.Delete(t.Context(), "provider/openai"); !errors.Is(err, secret.ErrNotFound) {
 		t.Errorf("Delete: %v", err)
 	}

@@ -110,12 +110,12 @@ func (e *NoKeyError) Unwrap() []error {
 // entry of the profile, the entry of its provider, the profile itself, the
 // environment.
 //
-// A profile chooses the host that its key is sent to, and may come from
-// somebody else. So the key of a provider, stored or in the environment, goes
-// to hosts of that provider only, and the key that is stored for a profile to the host
-// that the profile had then; see HostOf. The environment's goes, besides, to this
-// machine, and to a base URL that is in the environment too: whoever set both
-// meant them for each other.
+// A profile chooses the host that its key is sent to, and another person may have
+// written it. So the key of a provider, stored or in the environment, goes to hosts of
+// that provider only, and the key that is stored for a profile to the host that the
+// profile had then; see HostOf. The environment's goes, besides, to this machine, and
+// to a base URL that is in the environment too: the user who set both meant them for
+// each other.
 type Resolver struct {
 	keys      Store // may be nil
 	env       *Env
@@ -203,8 +203,8 @@ func (r *Resolver) base(s Subject) (url string, given bool) {
 	return "", false
 }
 
-// Entries are the names in the store that can have the key, the first one first.
-// A key is not among them where it would go to the host of somebody else.
+// Entries returns the names in the store that can have the key, the first one
+// first. A key is not among them if it would go to a host that it is not for.
 func (r *Resolver) Entries(s Subject) []Origin {
 	entries := r.entries(s)
 	if r.bound(s) != nil {
@@ -274,8 +274,8 @@ func (r *Resolver) Locate(s Subject, names []string) Origin {
 }
 
 // Withheld reports which key there is for the provider of a profile that Resolve
-// does not give, because it would go to the host of somebody else. names is as
-// for Locate. Without one, the kind of the Origin is FromNowhere.
+// does not return, because it would go to a host that the key is not for. names
+// is as for Locate. Without one, the kind of the Origin is FromNowhere.
 func (r *Resolver) Withheld(s Subject, names []string) Origin {
 	elsewhere := s
 	elsewhere.BaseURL, elsewhere.Own = "", nil

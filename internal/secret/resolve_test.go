@@ -70,7 +70,7 @@ func TestTheFirstPlaceWithAKeyWins(t *testing.T) {
 	}
 }
 
-// A profile says where its key goes, and may be of somebody else.
+// A profile decides where its key goes, and another person may have written it.
 func TestTheKeyOfAProviderStaysAtItsHosts(t *testing.T) {
 	t.Parallel()
 	stored := map[string]string{secret.ProviderEntry("openai", ""): "stored"}

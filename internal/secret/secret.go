@@ -48,7 +48,7 @@ type Reason string
 // The reasons.
 const (
 	NoBus       Reason = "no-bus"      // no D-Bus session, so no Secret Service: servers, containers
-	NoAnswer    Reason = "no-answer"   // locked, and nobody answers its prompt
+	NoAnswer    Reason = "no-answer"   // locked, and its prompt gets no answer
 	Unsupported Reason = "unsupported" // the system has no keyring
 	Failed      Reason = "failed"      // it said no
 )

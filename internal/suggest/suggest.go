@@ -1,4 +1,4 @@
-// Package suggest finds what somebody who mistyped a name may have meant.
+// Package suggest finds the name that a user who mistyped it may have meant.
 package suggest
 
 import "strings"

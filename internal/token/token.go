@@ -11,9 +11,9 @@
 // file default-token keeps it: whoever can read that file can start agents as
 // this user, and could do so without it. Nothing moves the value later.
 //
-// Invariants: a plain value is returned once, by the call that makes it, and
-// is in no error and no other file; a change by any process holds at the next
-// [Store.Check], which asks no keyring; what cannot be read lets nobody in.
+// Invariants: a plain value is returned once, by the call that makes it, and is
+// in no error and no other file; a change by any process holds at the next
+// [Store.Check], which asks no keyring; if the file cannot be read, no client is admitted.
 package token
 
 import (
@@ -144,8 +144,9 @@ func ChatFields() []string { return []string{"user", "prompt_cache_key"} }
 // Confirms are the confirmation modes, the lowest first.
 func Confirms() []string { return []string{"never", "risky", "always"} }
 
-// floorOf is a confirmation mode as the lowest of a token. The lowest one of all is
-// no floor; one that a newer ohgw may know counts as the highest.
+// floorOf returns a confirmation mode as the lowest of a token. The lowest mode
+// of all does not limit the token; a mode that only a newer ohgw may know counts
+// as the highest.
 func floorOf(mode string) string {
 	switch {
 	case mode == "" || mode == Confirms()[0]:

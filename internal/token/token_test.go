@@ -323,7 +323,7 @@ func TestFilesArePrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A mode that somebody widened is narrowed by the next change.
+	// A mode that another program widened is narrowed by the next change.
 	if err := os.Chmod(filepath.Join(dir, "tokens.json"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +456,7 @@ func TestATokenKeepsItsDirectories(t *testing.T) {
 			t.Errorf("a limited default token may choose %q, %v", got.Workspaces, err)
 		}
 	}
-	// Keys of a variable are no token of the user.
+	// Keys of a variable are not tokens of the user.
 	fixed := token.NewStore(token.Config{Dir: dir, Now: time.Now, Keys: []string{"default"}})
 	if got, err := fixed.Check("default"); err != nil || len(got.Workspaces) > 0 {
 		t.Errorf("a key of OHGW_API_KEYS may choose %q, %v", got.Workspaces, err)

@@ -1,6 +1,6 @@
-// Package unpack writes the files of an archive that somebody else made, zip or
-// tar.gz, into a new directory. Either the whole archive is there at the end, or
-// nothing is. Nothing is ever written outside of the directory.
+// Package unpack writes the files of an archive from outside, zip or tar.gz,
+// into a new directory. Either the whole archive is there at the end, or nothing
+// is. Nothing is ever written outside of the directory.
 //
 // It refuses names that lead out of it or that only Windows understands, too many
 // entries, and archives that grow out of proportion. Links that lead out, and what

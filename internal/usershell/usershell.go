@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a command may take to end after it was interrupted, and
-// how long the output of one that ended is waited for.
+// how long Run waits for the output of one that ended.
 const patience = 2 * time.Second
 
 // Command is a command line and where it runs.

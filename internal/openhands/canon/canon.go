@@ -33,7 +33,7 @@ const (
 	Unchanged Action = "unchanged"
 
 	ReportStranded  Action = "report-stranded"  // no URL, but the name is OpenHands'
-	ReportAmbiguous Action = "report-ambiguous" // no URL, and the name is nobody's
+	ReportAmbiguous Action = "report-ambiguous" // no URL, and the list never had the name
 	ReportRetired   Action = "report-retired"   // OpenHands' URL, name no longer listed
 	ReportUnlisted  Action = "report-unlisted"  // OpenHands' URL, name never listed
 	ReportNearMiss  Action = "report-near-miss" // OpenHands' host, but spelled differently
@@ -125,7 +125,7 @@ type Decision struct {
 	Warnings []Warning
 }
 
-// Decide follows the rules for a file that nobody has given an opinion on.
+// Decide follows the rules for a file without an opinion of the user.
 func (l *List) Decide(e Entry) Decision {
 	d := Decision{Action: Unchanged, Model: e.Model}
 	name, isProxy := strings.CutPrefix(e.Model, LiteLLMProxy)
@@ -168,7 +168,7 @@ func (d *Decision) openHands(e Entry, u splitted) {
 	}
 }
 
-// liteLLMProxy decides rows 5 to 11: an old form, or somebody's own proxy.
+// liteLLMProxy decides rows 5 to 11: an old form, or a proxy of the user's own.
 func (d *Decision) liteLLMProxy(e Entry, u splitted, name string) {
 	switch {
 	case u.isAppProxy() && d.Standing == Current:

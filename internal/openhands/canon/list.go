@@ -14,7 +14,7 @@ var embedded []byte
 // Standing is what the list says about the name of a model.
 type Standing byte
 
-// The standings. The zero value is that of a name nobody asked about.
+// The standings. The zero value is that of a name that was not looked up.
 const (
 	NotAsked Standing = iota
 	Current           // on the list

@@ -144,8 +144,8 @@ func isFalsy(v jsonedit.Value) bool {
 	return false
 }
 
-// isZero reports whether a number is 0 however it is spelled. What is too small
-// for a float is 0 in Python too, but nobody writes that as a version.
+// isZero reports whether a number is 0, however it is spelled. A number that is
+// too small for a float is 0 in Python too, but no file has such a version.
 func isZero(number []byte) bool {
 	mantissa, _, _ := bytes.Cut(bytes.ToLower(number), []byte("e"))
 	return len(bytes.Trim(mantissa, "-0.")) == 0

@@ -22,8 +22,8 @@ type Locking struct {
 	OnWait  func(filelock.Holder) // as in filelock.Options
 }
 
-// ErrChanged means that a file without a lock was changed by somebody else
-// while it was being edited. Nothing was written.
+// ErrChanged means that another program changed a file without a lock while it
+// was being edited. Nothing was written.
 var ErrChanged = errors.New("was changed by another program at the same time")
 
 // WithLock calls fn while the lock of the file is held. The directory of the
@@ -110,8 +110,8 @@ func (f File) unchanged(before Snapshot) bool {
 }
 
 // Write replaces the content of the file. The lock is the caller's. As when
-// OpenHands writes it, nobody but its owner can read a profile or the settings
-// afterwards; the CLI writes its file in place, so the mode of that one stays.
+// OpenHands writes it, only its owner can read a profile or the settings
+// afterwards. The CLI writes its file in place, so the mode of that file stays.
 func (f File) Write(src []byte) error {
 	opts := atomicfile.Options{MaxMode: 0o600}
 	if f.Kind == CLI {

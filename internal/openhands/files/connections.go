@@ -187,7 +187,7 @@ func indexOf(list []json.RawMessage, id string) (int, error) {
 	return 0, noConnection(id)
 }
 
-// changedConnection is a connection with a change. Members that nobody knows stay.
+// changedConnection returns a connection with a change. Unknown members stay.
 func changedConnection(raw []byte, c openhands.ConnectionChange, now int64, show shape.Show) (*jsonedit.Doc, error) {
 	doc, err := jsonedit.Parse(raw)
 	if err != nil {

@@ -188,7 +188,7 @@ func refuse(kind openhands.Kind, format string, args ...any) error {
 	return &openhands.Error{Kind: kind, Msg: fmt.Sprintf(format, args...)}
 }
 
-// text is a member that is a text; nil where it is none.
+// text returns a member that is a text, and nil for any other member.
 func text(v jsonedit.Value) *string {
 	if t, ok := v.Text(); ok {
 		return &t

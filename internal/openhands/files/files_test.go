@@ -58,8 +58,8 @@ func kindOf(err error) openhands.Kind {
 	return 0
 }
 
-// A patch changes one line: unknown members, spellings, and a secret that nobody here
-// can decrypt stay as they are.
+// A patch changes one line: unknown members, spellings, and a secret that ohgw
+// cannot decrypt stay as they are.
 func TestAPatchKeepsWhatItDoesNotChange(t *testing.T) {
 	t.Parallel()
 	before := `{

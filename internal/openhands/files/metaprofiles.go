@@ -85,8 +85,8 @@ func (s *Store) metaFile(name string) (document.File, error) {
 	return document.MetaProfileFile(s.base, clean), nil
 }
 
-// SaveMetaProfile stores a meta-profile, a JSON object, in the place of one of that name.
-// Members that nobody knows stay in the file.
+// SaveMetaProfile stores a meta-profile, a JSON object, in the place of one of
+// that name. Unknown members stay in the file.
 func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.RawMessage) error {
 	tree, faults, err := s.readJSON(shape.MetaProfile(), members)
 	switch {

@@ -292,7 +292,7 @@ func (s *Store) keepKey(ctx context.Context, name string, llm shape.Tree) error 
 
 // sentBack reports whether a key is the stored one, which is for another host than the
 // profile is to have. A client that shows a profile sends its key back with every change,
-// so that this is no word of the user: the key stays where it is, for its own host.
+// so the user has not asked for this: the key stays where it is, for its own host.
 func (s *Store) sentBack(ctx context.Context, name string, key secret.Value, llm shape.Tree) (bool, error) {
 	if s.Resolver == nil {
 		return false, nil
@@ -324,7 +324,7 @@ func (s *Store) subject(name string, llm shape.Tree) secret.Subject {
 	return subject
 }
 
-// saveLLM writes the file of a profile. Members that nobody knows stay.
+// saveLLM writes the file of a profile. Unknown members stay.
 func (s *Store) saveLLM(ctx context.Context, name string, llm shape.Tree) error {
 	clean, err := profile.CleanName(name)
 	if err != nil {

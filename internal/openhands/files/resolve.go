@@ -27,8 +27,8 @@ func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) 
 
 // ResolveAll is Resolve for those who expect what an agent-server does: there a
 // meta-profile that is not there, or one of whose LLM profiles is not there, is Invalid.
-// llm names an LLM profile in place of the recipe's; "" is none. An ACP agent has no LLM
-// profile, so naming one for it is Invalid.
+// llm names an LLM profile that replaces the recipe's; "" replaces nothing. An ACP agent
+// has no LLM profile, so naming one for it is Invalid.
 func (s *Store) ResolveAll(_ context.Context, id, llm string) (openhands.Launch, error) {
 	return s.resolve(id, llm, s.danglingMeta)
 }

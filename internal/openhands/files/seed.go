@@ -36,7 +36,7 @@ func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 	var id *string
 	err := f.WithLock(ctx, s.Locking, func() error {
 		if !f.Read().Missing() {
-			return nil // somebody was faster
+			return nil // another process was faster
 		}
 		data, err := encode(recipe, shape.Plain)
 		if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 	return s.point(ctx, id)
 }
 
-// seedLLM makes an LLM profile of the settings' LLM, if somebody has set that up and
+// seedLLM makes an LLM profile of the settings' LLM, if that one is set up and
 // the name is free.
 func (s *Store) seedLLM(ctx context.Context, llm shape.Tree) error {
 	if !keySet(llm) && llm.Text("auth_type") != "subscription" && strings.TrimSpace(llm.Text("base_url")) == "" {

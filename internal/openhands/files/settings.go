@@ -209,8 +209,8 @@ func (s *Store) patched(before settings.Settings, p openhands.Patch) (settings.S
 	return after, nil
 }
 
-// patchedAgent are the settings of an agent with a patch. One of another kind begins
-// anew: the kinds have little in common.
+// patchedAgent returns the settings of an agent with a patch. If the patch
+// changes the kind, it starts from empty settings: the kinds have little in common.
 func (s *Store) patchedAgent(before shape.Tree, patch map[string]any) (shape.Tree, error) {
 	base, err := exposed(before, shape.Plain)
 	if err != nil {

@@ -165,8 +165,8 @@ func TestSettingsThatOpenHandsDoesNotLoadStay(t *testing.T) {
 	}
 }
 
-// A meta-profile whose model is gone is stored and shown, and a recipe with it says what is
-// missing. Members that nobody knows stay in its file.
+// A meta-profile whose model is gone is stored and shown, and a recipe with it
+// says what is missing. Unknown members stay in its file.
 func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "", map[string]string{

@@ -15,8 +15,8 @@ type writer struct {
 	err  error
 }
 
-// differences writes what differs between two objects. What is the same keeps its
-// bytes, secrets that nobody here can decrypt included.
+// differences writes what differs between two objects. Equal members keep their
+// bytes, and so do secrets that ohgw cannot decrypt.
 func (w *writer) differences(path []string, before, after shape.Tree) {
 	for _, name := range after.Names() {
 		old, there := before[name]

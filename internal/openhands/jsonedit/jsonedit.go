@@ -1,6 +1,6 @@
 // Package jsonedit changes single members of a JSON text and keeps every byte
-// of the others: their order, the spelling of numbers and strings, blanks,
-// line ends, members nobody knows.
+// of the others: their order, the spelling of numbers and strings, blanks, line
+// ends, unknown members.
 //
 // The language it reads is that of Python's json module, because Python reads
 // the same files: NaN and the infinities are values, the last of several
@@ -39,8 +39,8 @@ var (
 	// ErrIrregular means that the text holds what Doc.Irregular reports.
 	ErrIrregular = errors.New("duplicate members or invalid numbers")
 
-	// ErrNoObject means that the path leads through something that is no
-	// object, or that is not there.
+	// ErrNoObject means that the path leads through a value that is not an
+	// object, or that is missing.
 	ErrNoObject = errors.New("no such object")
 )
 
@@ -152,8 +152,8 @@ func (v Value) Bool() (value, ok bool) {
 	return v.Kind() == Bool && v.doc.src[v.at.start] == 't', v.Kind() == Bool
 }
 
-// Int is the value of an integer. As in Python, 1.0 and 1e2 are none. An
-// integer that does not fit is the nearest one that does.
+// Int returns the value of an integer. As in Python, 1.0 and 1e2 are not integers. For
+// an integer that does not fit, it returns the nearest one that does.
 func (v Value) Int() (int64, bool) {
 	if v.Kind() != Number || !isInteger(v.Raw()) {
 		return 0, false

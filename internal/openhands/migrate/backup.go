@@ -134,7 +134,7 @@ type RestoreAction string
 const (
 	Restored     RestoreAction = "restored"
 	AlreadyThere RestoreAction = "already" // the file is what the backup has
-	ChangedSince RestoreAction = "changed" // somebody changed it since; it stays
+	ChangedSince RestoreAction = "changed" // another program changed it since; it stays
 	NotRestored  RestoreAction = "failed"
 )
 

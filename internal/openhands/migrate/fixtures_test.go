@@ -153,7 +153,7 @@ func checkBytes(t *testing.T, f document.File, before, after string) {
 }
 
 // entriesOf returns all members of all objects on the way to the entries, with
-// the bytes of those that are no such objects.
+// the bytes of the members that are not such objects.
 func entriesOf(t *testing.T, f document.File, src string) []string {
 	t.Helper()
 	doc, err := jsonedit.Parse([]byte(src))

@@ -35,8 +35,7 @@ type Options struct {
 	AsOpenHands []string
 	Force       bool
 
-	// BaseURL is the URL of somebody's own proxy, for the entries in
-	// BaseURLFor.
+	// BaseURL is the URL of the user's own proxy, for the entries in BaseURLFor.
 	BaseURL    string
 	BaseURLFor []string
 

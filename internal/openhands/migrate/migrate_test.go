@@ -622,8 +622,8 @@ func TestAFileThatChangesMeanwhileIsDecidedAboutAgain(t *testing.T) {
 	}
 }
 
-// A repair is the judgement of a person about what they saw. When the file has
-// become another one while the lock was waited for, it is not applied.
+// A repair is the judgement of a person about what they saw. If the file changes
+// while ohgw waits for the lock, the repair is not applied.
 func TestARepairOfAFileThatChangedIsNotApplied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

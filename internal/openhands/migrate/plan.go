@@ -196,7 +196,7 @@ func (r *runner) followProfile(p *plan) {
 		}
 	}
 	if p.items[0].Action != canon.Migrate {
-		p.items, p.steps = nil, nil // Nobody asked for the settings.
+		p.items, p.steps = nil, nil // The caller did not ask for the settings.
 	}
 }
 

@@ -94,8 +94,7 @@ func migrates(r migrate.Report, path string) bool {
 	return false
 }
 
-// drawEntry is an LLM object in some layout, with some members that nobody
-// knows.
+// drawEntry draws an LLM object in some layout, with some unknown members.
 func drawEntry(t *rapid.T, label string) string {
 	pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label+" "+what) }
 	model := pick("model", `"litellm_proxy/gpt-5.6"`, `"litellm_proxy\/gpt-5.6"`, `"litellm_proxy/\u0067pt-5.6"`, `"openhands/gpt-5.6"`,

@@ -79,8 +79,8 @@ func (r *ReleaseReport) Newer() (ReleaseItem, bool) {
 	return ReleaseItem{}, false
 }
 
-// Code is the exit code for the report: fault.Conflict when a lock was not to be had,
-// fault.Partly when some file could not be dealt with, else 0.
+// Code returns the exit code for the report: fault.Conflict if a lock was not
+// available, fault.Partly if some file could not be dealt with, else 0.
 func (r *ReleaseReport) Code() fault.Code {
 	return codeOf(r.Items, func(i *ReleaseItem) (error, bool) { return i.Err, i.isError() })
 }

@@ -56,7 +56,7 @@ type Fields struct {
 }
 
 // Optional is a text, null, or nothing at all, which are three things in these
-// files. What is none of them is shown as null.
+// files. Any other value is shown as null.
 type Optional struct {
 	state canon.URLState
 	text  string
@@ -148,8 +148,8 @@ func (r *Report) Pending(strict bool) bool {
 	return false
 }
 
-// Code is the exit code for the report: fault.Conflict when a lock was not to be
-// had, fault.Failed when a repair by name was refused, fault.Partly when some
+// Code returns the exit code for the report: fault.Conflict if a lock was not
+// available, fault.Failed if a repair by name was refused, fault.Partly if some
 // file could not be dealt with, else 0.
 func (r *Report) Code() fault.Code {
 	return codeOf(r.Items, func(i *Item) (error, bool) { return i.Err, i.isError() })

@@ -21,8 +21,8 @@ func newWriter(l document.Locking, parent string, now func() time.Time) writer {
 	return writer{lock: l, parent: parent, now: now, busy: map[string]bool{}}
 }
 
-// locking is how to wait for the lock of a file: not once more for one that was
-// waited for in vain. A store has hundreds of files and one lock.
+// locking returns how to wait for the lock of a file. It does not wait again for
+// a lock that it did not get in time: a store has hundreds of files and one lock.
 func (w *writer) locking(f document.File) document.Locking {
 	l := w.lock
 	if w.busy[f.Lock] {

@@ -11,7 +11,8 @@ import (
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
-// Bounds are those of a number: at least, more than, at most, less than. Nil is none.
+// Bounds are those of a number: at least, more than, at most, less than. Nil
+// means that there is no such bound.
 type Bounds struct{ Ge, Gt, Le, Lt *float64 }
 
 // AtLeast are bounds of which the lower one is low.

@@ -140,7 +140,7 @@ func (o *Object) shown() any {
 		case o.kind:
 			delete(object, "kind")
 		case said && json.Unmarshal(raw, &kind) == nil:
-			object["kind"] = kind // which is no secret, also in one
+			object["kind"] = kind // which is not a secret, also in a secret object
 		}
 	}
 	return v

@@ -14,8 +14,8 @@ type field struct {
 	usual string // what its absence means, as JSON; null always means it
 }
 
-// fit removes the members that came after the release. A member whose value is what
-// its absence means is no loss.
+// fit removes the members that came after the release. A member whose value is
+// what its absence means can go without loss.
 func (e *editor) fit(fields []field) {
 	for _, f := range fields {
 		v := e.get(f.path...)

@@ -166,8 +166,9 @@ func fitChoices(e *editor) {
 // idleSince is the first release with a limit for the pause between two pieces of an answer.
 var idleSince = Release{1, 50, 1}
 
-// fitIdle removes that limit from releases that do not have it. For one that is the limit
-// of the whole answer it is no loss: that limit stays, and means the same on the way up.
+// fitIdle removes that limit from releases that do not have it. Where it equals
+// the limit of the whole answer, nothing is lost: that limit stays, and means the
+// same on the way up.
 func fitIdle(e *editor) {
 	const idle = "stream_idle_timeout"
 	limit, whole := e.get(idle), e.get("timeout")

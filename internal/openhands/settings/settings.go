@@ -99,7 +99,7 @@ func present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 	return now.Doc, err
 }
 
-// text is a member that is a text; nil where it is none.
+// text returns a member that is a text, and nil for any other member.
 func text(v jsonedit.Value) *string {
 	if t, ok := v.Text(); ok {
 		return &t

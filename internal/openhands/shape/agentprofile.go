@@ -71,8 +71,9 @@ func RecipeNewer() []string {
 	return names
 }
 
-// RecipeVersionOf is the version of an agent profile. Where none is said, it is the first
-// one of which all members are; false: it is no version.
+// RecipeVersionOf returns the version of an agent profile. If the profile does
+// not say one, it is the first version that has all of its members. It returns
+// false if the value is not a version.
 func RecipeVersionOf(v jsonedit.Value) (version int64, ok bool) {
 	said := v.Get("schema_version")
 	if said.Exists() && said.Kind() != jsonedit.Null {
@@ -122,7 +123,7 @@ func dropNull(name string, version int64) func(Tree) {
 	}
 }
 
-// List is a member that is a list; null and what is none are nil.
+// List returns a member that is a list, and nil for null and any other member.
 func (t Tree) List(name string) []any {
 	items, _ := t[name].([]any)
 	return items

@@ -122,7 +122,7 @@ func decoded(raw json.RawMessage) any {
 	return v
 }
 
-// errRedacted is a secret whose value nobody has stored.
+// errRedacted is the error for a secret whose value is not stored, because a mask replaced it.
 var errRedacted = errors.New("the key was replaced by a mask when the profile was saved")
 
 // Stored is the secret that a text in a file stands for; zero for none.

@@ -38,7 +38,7 @@ func finishLLM(t Tree) {
 	}
 }
 
-// Text is a member that is a text; "" if it is none.
+// Text returns a member that is a text, and "" for any other member.
 func (t Tree) Text(name string) string {
 	var text string
 	if raw, ok := t[name].(json.RawMessage); ok && json.Unmarshal(raw, &text) == nil {
@@ -47,13 +47,14 @@ func (t Tree) Text(name string) string {
 	return ""
 }
 
-// Tree is a member that is an object; nil if it is none.
+// Tree returns a member that is an object, and nil for any other member.
 func (t Tree) Tree(name string) Tree {
 	below, _ := t[name].(Tree)
 	return below
 }
 
-// Raw is a member that is neither a secret nor made of others; nil if it is none.
+// Raw returns a member that is neither a secret nor made of others, and nil for
+// any other member.
 func (t Tree) Raw(name string) json.RawMessage {
 	raw, _ := t[name].(json.RawMessage)
 	return raw

@@ -21,7 +21,7 @@ type Object struct {
 	variants []variant
 	usual    string
 
-	bars    []string // members that are refused, where others that nobody knows are not
+	bars    []string // members that are refused, where unknown ones are not
 	needs   string   // a text that must be there where the object is, and why
 	why     string
 	rest    rest
@@ -250,7 +250,7 @@ func (r *Reader) list(f Field, v jsonedit.Value, loc []any) any {
 	return out
 }
 
-// members are those of a map. A secret that is none is left out.
+// members returns those of a map. It leaves out a secret without a value.
 func (r *Reader) members(f Field, v jsonedit.Value, loc []any) any {
 	if v.Kind() != jsonedit.Object {
 		r.fault(pydantic.NoDict(), loc)

@@ -35,8 +35,8 @@ func HasSwitches(v jsonedit.Value) bool {
 	return v.Get(SubAgentsSwitch).Exists() || v.Get(ModelSwitch).Exists()
 }
 
-// Unfold says the tools of an agent as OpenHands 1.43.1 does: what changes the model is no
-// tool in the list but has a switch. In a tree that has switches they decide.
+// Unfold writes the tools of an agent as OpenHands 1.43.1 does: what changes the
+// model is not in the list of tools but has a switch. If the tree has switches, they decide.
 func (t Tree) Unfold() {
 	others, listed := t.withoutModelTool()
 	standard := t["tools"] == nil || isNull(t["tools"])

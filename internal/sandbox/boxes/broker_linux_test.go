@@ -335,7 +335,7 @@ func nobodyCame(t *testing.T, ln net.Listener) {
 	}
 }
 
-// The proxy is for the box, and for nobody else on this machine.
+// The proxy is for the box, and for no other process on this machine.
 func TestReducedProxy(t *testing.T) {
 	t.Parallel()
 	at := make(chan string, 1)

@@ -19,7 +19,7 @@ var always = []string{
 	"/media", "/mnt", "/lost+found",
 }
 
-// rootAlso is hidden where the user is root, who reads what nobody else can.
+// rootAlso is hidden if the user is root, who reads what no other user can.
 var rootAlso = []string{
 	"/boot", "/etc/ssl/private", "/etc/NetworkManager/system-connections", "/etc/wireguard",
 	"/var/log", "/var/lib/kubelet", "/var/lib/ohgw", "/var/backups", "/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing",

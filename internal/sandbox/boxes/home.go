@@ -84,8 +84,8 @@ func removeHome(dir string) error {
 // ErrHomeInUse says that a box shows a home directory.
 var ErrHomeInUse = errors.New("a sandbox uses this home directory")
 
-// ResetHome removes everything in the home directory of boxes, and leaves the
-// directory. ErrHomeInUse. One that does not exist is no error.
+// ResetHome removes everything in the home directory of boxes, and keeps the
+// directory. It returns ErrHomeInUse if a box uses it, and nil if it does not exist.
 func ResetHome(home string) error {
 	if _, err := os.Lstat(home); errors.Is(err, fs.ErrNotExist) {
 		return nil

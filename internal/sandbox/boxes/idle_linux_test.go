@@ -68,7 +68,7 @@ func TestHelperEndsWhenNothingRuns(t *testing.T) {
 func TestHelperStaysForWhatWasLeftInTheBackground(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
-	// The one in the background has no output of the shell, and is no child of it.
+	// The one in the background has no output of the shell, and is not a child of it.
 	helper := w.helperOf("(setsid sh -c 'echo $$ > /tmp/left; exec sleep 1000' >/dev/null 2>&1 &); while [ ! -s /tmp/left ]; do :; done")
 	// Many times as long as it takes to see that nothing runs.
 	if ended(t, helper, 200*time.Millisecond) {

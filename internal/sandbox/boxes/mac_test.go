@@ -214,7 +214,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	if err := w.box.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(r); err != nil { // It ends when nobody has the pipe.
+	if _, err := io.ReadAll(r); err != nil { // It ends when no process has the pipe.
 		t.Error(err)
 	}
 	if _, err := os.Stat(strings.TrimSpace(string(line[:n]))); !errors.Is(err, fs.ErrNotExist) {

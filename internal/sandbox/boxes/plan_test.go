@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
-// OpenHands' files are not shown, wherever they are: elsewhere, in the workspace, around
-// it. A workspace that is their directory is none.
+// OpenHands' files are not shown, wherever they are: elsewhere, in the workspace,
+// around it. A workspace that is their directory is refused.
 func TestOpenHandsFilesAreHiddenWhereverTheyAre(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -176,7 +176,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if err := w.box.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(out); err != nil { // Nobody has the pipe any more.
+	if _, err := io.ReadAll(out); err != nil { // No process has the pipe any more.
 		t.Error(err)
 	}
 	if code, err := p.Wait(); code != 137 || err != nil {

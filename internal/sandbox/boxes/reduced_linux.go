@@ -130,7 +130,7 @@ func (r *runtime) serveProxy(serve func(Sockets) (func() error, error)) (err err
 }
 
 // listen answers the calls of more programs, and returns the files that are left.
-// Calls that nobody answers fail.
+// Calls that get no answer fail.
 func (r *runtime) listen(files []*os.File) []*os.File {
 	if r.broker == nil || len(files) == 0 || r.broker.Serve(files[0]) != nil {
 		return files

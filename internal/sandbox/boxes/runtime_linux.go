@@ -263,7 +263,7 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// take does what a message says, and returns the files that nobody has taken.
+// take does what a message says, and returns the files that it has not taken.
 func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -280,7 +280,7 @@ func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
 	case inside.KindCounted:
 		select {
 		case r.counts <- m.Count:
-		default: // Nobody has asked.
+		default: // No caller has asked.
 		}
 		return files
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// LeftOver says which home directories nobody needs any more.
+// LeftOver reports which home directories are no longer in use.
 type LeftOver struct {
 	// Gone says of a workspace that it is gone for good.
 	Gone func(workspace string) bool

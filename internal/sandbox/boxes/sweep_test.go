@@ -13,8 +13,8 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 )
 
-// Home directories of which nobody wrote down the workspace go when they are old, and
-// nothing is kept for their workspace.
+// Home directories without a record of their workspace are removed when they are
+// old, and nothing is kept for their workspace.
 func TestOldHomesWithoutAWorkspaceAreRemoved(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())

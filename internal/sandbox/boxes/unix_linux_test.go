@@ -38,7 +38,7 @@ func unixInside(string) error {
 	if info, err := os.Stat("private"); err != nil || info.Mode().Perm() != 0o600 {
 		return fmt.Errorf("%v, %w", info.Mode(), err)
 	}
-	// What was there, and what nobody listens at any more.
+	// The path of a socket stays in use, also when no process listens at it.
 	if _, err := net.Listen("unix", "private"); !errors.Is(err, unix.EADDRINUSE) {
 		return fmt.Errorf("again: %w", err)
 	}

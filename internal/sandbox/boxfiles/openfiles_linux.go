@@ -26,7 +26,7 @@ func (f openFile) close() error {
 // close closes all; what was not committed is gone.
 func (o openFiles) close() {
 	for _, f := range o {
-		_ = f.close() // Nobody is there to be told.
+		_ = f.close() // No caller is left to report an error to.
 	}
 }
 

@@ -17,7 +17,8 @@ const ProxyPort = 3128
 
 // Config is what a broker decides by.
 type Config struct {
-	// Proxy is where the proxy of the box listens; the zero value is no proxy.
+	// Proxy is where the proxy of the box listens; the zero value means that
+	// there is no proxy.
 	Proxy netip.AddrPort
 	// Reserved are ports that no program of the box may take.
 	Reserved []uint16

@@ -85,8 +85,8 @@ func (b *Broker) Close() error {
 	return errors.Join(errs...)
 }
 
-// take answers the notifications of one descriptor, until it is closed or nobody is
-// left who could cause one.
+// take answers the notifications of one descriptor, until it is closed or no
+// process is left that could cause one.
 func (b *Broker) take(raw rawConn) {
 	for {
 		var n *notification

@@ -28,7 +28,7 @@ func (b *Broker) call(raw rawConn, n *notification) (value int64, err error) {
 		return 0, unix.EACCES
 	}
 	if !n.valid(raw) {
-		return 0, unix.EINTR // Nobody waits for it.
+		return 0, unix.EINTR // No process waits for the answer.
 	}
 	if n.nr == unix.SYS_IOCTL {
 		return n.openTerminal(raw, file)

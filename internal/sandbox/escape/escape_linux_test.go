@@ -54,7 +54,7 @@ func TestAttemptsSucceedOutside(t *testing.T) {
 	defer self.Close()
 	for _, a := range c.attempts() {
 		if a.args[0] == "commondir" {
-			continue // It waits for somebody to remove the file.
+			continue // It waits for another process to remove the file.
 		}
 		refused, err := try(t.Context(), box, "/proc/self/exe", self, c.workspace, a)
 		if err != nil {

@@ -50,7 +50,7 @@ func TestRepositoriesOfAnIndex(t *testing.T) {
 			if got := gitlinks(data); !slices.Equal(got, []string{"lib/one", "lib/zz/deep/two", "z"}) {
 				t.Errorf("found %q", got)
 			}
-			for end := range data { // A file that was cut off is no reason to end.
+			for end := range data { // gitlinks reads a file that was cut off, too.
 				gitlinks(data[:end])
 			}
 		})

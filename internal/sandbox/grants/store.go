@@ -88,9 +88,9 @@ func (s *Store) For(workspace, conversation string) ([]Grant, error) {
 	return found, err
 }
 
-// Add stores a grant in its canonical spelling, with the time. One that is there
-// already is no error; it stays as it is. What cannot be granted is an
-// *InvalidError.
+// Add stores a grant in its canonical spelling, with the time. One that exists
+// already is not an error; it stays as it is. For what cannot be granted it
+// returns an *InvalidError.
 func (s *Store) Add(ctx context.Context, g Grant) (stored Grant, added bool, err error) {
 	g, err = s.Canonical(g)
 	if err != nil {

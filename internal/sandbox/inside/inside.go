@@ -37,7 +37,7 @@ func Wanted(args []string) bool { return len(args) > 0 && filepath.Base(args[0])
 // Unknown reports whether this process was started as the helper and is not: its program
 // does not know how. Such a program, a test of another package, would start itself
 // without an end.
-func Unknown() bool { return Wanted(os.Args) } //nolint:forbidigo // nobody else can know
+func Unknown() bool { return Wanted(os.Args) } //nolint:forbidigo // only os.Args shows it
 
 // Main runs the helper and returns its exit code. It ends the process itself where
 // it is in the namespaces of a box.

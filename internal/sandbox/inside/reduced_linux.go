@@ -26,7 +26,7 @@ const minLandlock = 3
 
 // reduced is what the helper of a box without namespaces has. Landlock and the
 // filter take the rights of one thread and of what it starts; the helper itself
-// keeps the user's rights, and nobody may look into it.
+// keeps the user's rights, so no other process may look into it.
 type reduced struct {
 	abi   int
 	rules ruleset

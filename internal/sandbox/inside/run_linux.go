@@ -72,7 +72,7 @@ func (h *helper) build() (Message, []int, error) {
 	if err := mapUser(p.UID, p.GID); err != nil {
 		return none, nil, step("be the same user inside as outside", err)
 	}
-	// Nobody may look into this process: it keeps rights over its namespaces.
+	// No other process may look into this one: it keeps rights over its namespaces.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return none, nil, step("protect the helper", err)
 	}

@@ -130,8 +130,8 @@ func (m *mounts) makeProc(at string) error {
 	return nil
 }
 
-// resolver makes every look-up of a name ask the box's own loopback address. Who
-// serves nothing there answers at once that there is nobody.
+// resolver makes every look-up of a name ask the box's own loopback address. If
+// there is no server on it, the look-up fails at once.
 func (m *mounts) resolver() error {
 	const link = "/etc/resolv.conf"
 	at, err := filepath.EvalSymlinks(link)
@@ -162,7 +162,7 @@ const resolvConf = "nameserver 127.0.0.1\noptions edns0\n"
 
 // showTerminal shows a terminal from outside as /dev/console: programs that look
 // for the name of their terminal find it there. What is not a terminal of the outer
-// /dev/pts has no name, which is no error.
+// /dev/pts has no name; showTerminal then returns nil.
 func (h *helper) showTerminal(fd int) error {
 	link, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {

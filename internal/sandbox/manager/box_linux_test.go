@@ -144,7 +144,7 @@ func TestCloseEndsThePrograms(t *testing.T) {
 	if err := box.Close(); err != nil {
 		t.Error(err)
 	}
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // the end of the output: nobody holds it
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // no process holds the output
 		t.Errorf("%q, %v", rest, err)
 	}
 	_, _ = p.Wait()

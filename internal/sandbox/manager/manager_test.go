@@ -167,7 +167,7 @@ func TestScriptedConversations(t *testing.T) {
 		t.Errorf("the box has level %s", got)
 	}
 
-	// A box that is too weak is no reason to have none.
+	// If only a weaker box is possible, New fails: it does not continue without a box.
 	w.cfg.Settings.Minimum = sandbox.Full
 	w.cfg.Ask = func(context.Context) probe.Result { return reduced }
 	_, err := manager.New(t.Context(), w.cfg)

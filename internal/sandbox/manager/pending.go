@@ -39,7 +39,7 @@ func (n *network) waitFor(preset string) (done func()) {
 	}
 }
 
-// tellLate says what is waited for, if that takes long.
+// tellLate reports what the caller waits for, if that takes long.
 func (n *network) tellLate(idle <-chan struct{}) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

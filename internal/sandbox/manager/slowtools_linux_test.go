@@ -63,7 +63,7 @@ func TestTheHostsOfASlowPackageManagerWorkWhenItHasAnswered(t *testing.T) {
 				t.Errorf("asked %q, %v", data, err)
 			}
 			w.quiet()
-			// The next process has the answer from the disk: it asks nobody.
+			// The next process has the answer from the disk: it does not ask the user.
 			next := w.box(w.manager())
 			if got := w.run(next, "echo $"+tool.variable); !strings.HasPrefix(got, "http://slow.example") {
 				t.Errorf("the first program of the next process has %s=%q", tool.variable, got)

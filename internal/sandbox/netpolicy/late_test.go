@@ -85,7 +85,7 @@ func TestADecisionWaitsForWhatItNeeds(t *testing.T) {
 		if d := <-needsBoth; d.Allowed || d.Why != "host other.example is not on the allow list" {
 			t.Errorf("other.example: %+v", d)
 		}
-		if d := p.Decide(t.Context(), netpolicy.Host{Name: "another.example"}, 443); d.Allowed { // Nobody is asked any more.
+		if d := p.Decide(t.Context(), netpolicy.Host{Name: "another.example"}, 443); d.Allowed { // The user is not asked any more.
 			t.Errorf("another.example: %+v", d)
 		}
 		complete(t, p)
@@ -155,7 +155,7 @@ func TestPresetsThatWereExpandedAreNotAskedAgain(t *testing.T) {
 	}
 }
 
-// later is the error of a preset that answers after it was waited for.
+// later is the error of a preset that answers after the wait for it has ended.
 type later chan struct{}
 
 func (later) Error() string               { return "no answer yet" }

@@ -52,7 +52,7 @@ type Policy struct {
 	Read []string `json:"read,omitempty"`
 	// Links are symbolic links below /run, which the box has for itself.
 	Links []Link `json:"links,omitempty"`
-	// Hide are shown as empty. One that does not exist is no error.
+	// Hide are shown as empty. One that does not exist is ignored.
 	Hide []string `json:"hide,omitempty"`
 	// Protect are files and directories of a writable tree that are read-only, and
 	// can neither be moved nor removed, nor can the directories above them.
@@ -63,7 +63,8 @@ type Policy struct {
 	// Ports are more ports at which connections by name are taken, beside 22, 80 and
 	// 443. Programs in the box cannot listen on them.
 	Ports []int `json:"ports,omitempty"`
-	// Processes limits how many processes and threads there are; 0 is no limit.
+	// Processes limits how many processes and threads there are; 0 means that
+	// there is no limit.
 	Processes int `json:"processes,omitempty"`
 	// GitConfig is the content of .gitconfig in the home directory.
 	GitConfig string `json:"git_config,omitempty"`

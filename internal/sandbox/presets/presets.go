@@ -44,7 +44,7 @@ type Config struct {
 	// Run runs a tool with exactly this environment and returns its output; nil runs
 	// it. Args has an absolute path.
 	Run func(ctx context.Context, dir string, env, args []string) ([]byte, error)
-	// Patience is how long a tool may be idle until nobody waits for it any more; 0: 15 s.
+	// Patience is how long a tool may be idle until callers stop waiting for it; 0: 15 s.
 	Patience time.Duration
 	// Resolve lists the addresses of a name; nil is this machine's resolver.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
@@ -126,7 +126,7 @@ func newAsked(preset string) *asked {
 	return &asked{preset: preset, done: make(chan struct{}), late: make(chan struct{})}
 }
 
-// tooLate says that nobody is to wait for the tool any more. The question goes on.
+// tooLate makes all callers stop waiting for the tool. The question continues.
 func (a *asked) tooLate() { a.isLate.Do(func() { close(a.late) }) }
 
 // failed reports whether the tool was asked in vain.

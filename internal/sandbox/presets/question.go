@@ -104,8 +104,8 @@ func (q *question) ask(ctx context.Context, program string, args ...string) (str
 	return string(out), nil
 }
 
-// How long a tool may be idle, as in [sandbox.AskPatiently]: until nobody waits for it
-// any more, and until it is ended.
+// How long a tool may be idle, as in [sandbox.AskPatiently]: until callers stop
+// waiting for it, and until it is ended.
 const (
 	patience = 15 * time.Second
 	limit    = 2 * time.Minute

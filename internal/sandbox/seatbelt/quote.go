@@ -7,8 +7,8 @@ import (
 )
 
 // quote writes a string of the language of profiles. Control characters are refused:
-// nobody has them in the path of a project, and then there is no doubt how the
-// system reads them.
+// no path of a project has them, and without them it is certain how the system reads
+// the string.
 func quote(text string) (string, error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return `""`, fmt.Errorf("the sandbox of macOS cannot have the path %q: it has control characters, or is not UTF-8", text)

@@ -15,7 +15,7 @@ var shared = []uint32{
 // that opens the other side of a new terminal.
 var Notified = []uint32{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
 
-// socketFlags are no part of the type of a socket.
+// socketFlags do not belong to the type of a socket.
 const socketFlags = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 
 // Reduced is the program of level reduced for this architecture.

@@ -2,7 +2,7 @@
 // directory of its own and with nothing of the machine's settings. It installs
 // nothing: that is what scripts/agent-server is for. A test that finds no
 // installation is skipped, except where the environment has CI=true: there it
-// fails, so that nobody takes a skipped test for a passed one.
+// fails, so that a skipped test does not count as passed.
 //
 // A server takes five seconds and 400 MB, so a package starts one and shares it
 // between subtests. What it started itself is gone when the test ends.

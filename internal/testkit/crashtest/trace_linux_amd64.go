@@ -80,7 +80,7 @@ func (t *tracer) loop() error {
 	}
 }
 
-// resume lets a thread go on. One that was killed meanwhile is no error.
+// resume lets a thread continue. It ignores one that was killed meanwhile.
 func (t *tracer) resume(thread, signal int) { _ = syscall.PtraceSyscall(thread, signal) }
 
 func (t *tracer) atCall(thread int) {

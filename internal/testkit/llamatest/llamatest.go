@@ -95,7 +95,7 @@ func (s *Server) Silent() {
 	s.silent = true
 }
 
-// telling reports whether the server tells anything of itself.
+// telling reports whether the server returns anything about itself.
 func (s *Server) telling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func read(r *http.Request) (messages []Message, limit int, tools string) {
 		Newer int             `json:"max_completion_tokens"`
 		Tools json.RawMessage `json:"tools"`
 	}
-	_ = json.NewDecoder(r.Body).Decode(&in) // what is no request has no messages
+	_ = json.NewDecoder(r.Body).Decode(&in) // a body that is not a request has no messages
 	for _, m := range in.Messages {
 		messages = append(messages, Message{m.Role, textOf(m.Content) + string(m.Calls)})
 	}

@@ -20,7 +20,7 @@
 //
 //	llm.On(llmtest.Says("weather"), llmtest.Text("It rains."))
 //
-// A reply that nobody asked for, and a request past the end of the script,
+// A reply that no client asked for, and a request past the end of the script,
 // fail the test. A [Reply] is a plain struct: pace, usage, HTTP errors, hanging
 // and breaking off are fields of it.
 //
@@ -80,14 +80,14 @@
 //	empty-choices        chunks without choices, first and last (Azure)
 //	no-done, no-finish   one of the two end marks is missing; both: no end
 //	whole                one object where a stream was asked for
-//	gzip                 compressed, though nobody asked for it
+//	gzip                 compressed, though no client asked for it
 //	reasoning            the name of the reasoning (OpenRouter, Groq, vLLM)
 //	reasoning-details    ... with OpenRouter's list
 //	think-tags           ... as <think> in the content (local servers)
 //	think-parts          ... as parts of the content (Mistral)
 //	usage-floats, usage-texts, usage-object, usage-nulls, usage-nothing
 //	                     odd shapes of the usage (object: Perplexity's cost)
-//	usage-always         the usage is sent though nobody asked for it
+//	usage-always         the usage is sent though no client asked for it
 //	object-arguments     the arguments of a call as an object
 //	no-index, one-index  calls that are not counted, or all as the first
 //	signed               calls with Google's thought signature, see [Signature]

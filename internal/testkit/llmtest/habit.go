@@ -18,7 +18,7 @@ const (
 	NoDone       Habit = "no-done"       // no [DONE]
 	NoFinish     Habit = "no-finish"     // no finish_reason
 	Whole        Habit = "whole"         // one object where a stream was asked for
-	Gzip         Habit = "gzip"          // compressed, though nobody asked for it: proxies
+	Gzip         Habit = "gzip"          // compressed, though no client asked for it: proxies
 
 	ReasoningField   Habit = "reasoning"         // reasoning: OpenRouter, Groq, vLLM
 	ReasoningDetails Habit = "reasoning-details" // reasoning_details: OpenRouter

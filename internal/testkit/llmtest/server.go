@@ -56,8 +56,8 @@ type route struct {
 	replies []Reply
 }
 
-// New starts a server on a free port of the loopback. When the test ends it is
-// closed, and replies that nobody asked for fail the test.
+// New starts a server on a free port of the loopback. When the test ends, the
+// server closes, and replies that no client asked for fail the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s, err := start("127.0.0.1:0", t)

@@ -64,7 +64,7 @@ const plantWait = 20 * time.Second
 // errRemoved says that the planted file was taken away.
 var errRemoved = errors.New("it was removed")
 
-// plant makes a file and waits until somebody takes it away.
+// plant makes a file and waits until another process removes it.
 func plant(path string) error {
 	if err := os.WriteFile(path, []byte("../evil\n"), 0o600); err != nil {
 		return err
