@@ -173,7 +173,8 @@ type Profile struct {
 type OpenRequest struct {
 	// ID is a UUID in lower case with dashes. The caller makes it.
 	ID string
-	// New promises that the id was just made, so nobody has to look for it.
+	// New promises that the id was just made: no conversation has it yet, so the backend
+	// does not look for one.
 	New bool
 	// Existing asks for no new conversation: an unknown id is
 	// ErrConversationNotFound. Not together with New.
@@ -211,7 +212,8 @@ type Info struct {
 	ID      string
 	Created bool   // this Open made it
 	Profile string // the Name of its Profile; empty if the backend does not report it
-	// OwnModel says that it answers with a model of its own, which is no profile's.
+	// OwnModel says that the agent answers with a model of its own, which is not the model
+	// of a profile.
 	OwnModel bool
 	// SystemKnown reports whether the backend knows the system text the
 	// conversation was made with, and System is that text.

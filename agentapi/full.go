@@ -7,8 +7,8 @@ const WaitsForRoom = "Waiting for the agent-server, which runs as many agents as
 
 // Limited is a [Backend] that may have room for fewer runs than it is asked for.
 type Limited interface {
-	// Room is how many runs of this process the backend has room for, as far as is
-	// known now; 0: no limit is known. It asks nobody and does not wait.
+	// Room is how many runs of this process the backend has room for, as far as is known
+	// now; 0: no limit is known. It sends no request and does not wait.
 	Room() int
 }
 

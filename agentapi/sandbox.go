@@ -12,7 +12,8 @@ type Block = event.Block
 // Sandboxed is a [Backend] whose agents may run in a sandbox of ohgw. Backends
 // whose agents run elsewhere have no such methods.
 type Sandboxed interface {
-	// Sandbox is the sandbox of new conversations. It asks nobody and does not wait.
+	// Sandbox returns the sandbox of new conversations. It sends no request and does not
+	// wait.
 	Sandbox(ctx context.Context) SandboxStatus
 
 	// Allow answers what the sandbox of a conversation refused. It is for what the

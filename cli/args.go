@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-// keyName is a flag that somebody would give a key to.
+// keyName matches the names of flags that a user may expect to take a key.
 var keyName = pattern.Of(`(?i)(^|-)(api-?)?(keys?|tokens?|secrets?|password|bearer|auth|credentials?)(-|$)`)
 
 // flagError says what is wrong with a flag.

@@ -114,7 +114,7 @@ func TestAKilledMigrationLosesNothing(t *testing.T) {
 	}
 }
 
-// Several migrations at the same time, and somebody who keeps writing.
+// Several migrations at the same time, and another process that keeps writing.
 func TestMigrationsAtTheSameTimeAgree(t *testing.T) {
 	p := built(t, oldStore(40))
 	cmds := make([]*exec.Cmd, 4)
@@ -183,8 +183,8 @@ cp -r "$1" "$1.out"; exit $code`
 	}
 }
 
-// Somebody else's files, and files for reading only: an error for each, a code
-// for all, nothing changed.
+// Files of another user, and read-only files: an error for each, one exit code for all,
+// and nothing changed.
 func TestAStoreThatCannotBeWrittenStays(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A full disk is one that a namespace of its own has: nobody else's.
+// The full disk is one of the test's own namespace: no other process sees it.
 func TestAFullDiskIsToldAsOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

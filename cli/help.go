@@ -46,7 +46,7 @@ and "exit-codes".`, 0, fault.Usage),
 	}
 }
 
-// Variable is a variable of the environment that is no setting.
+// Variable is an environment variable that is not a setting.
 type Variable struct{ Name, Help string }
 
 // Variables are the variables beside those of the settings.

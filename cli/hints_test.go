@@ -24,12 +24,12 @@ var hint = regexp.MustCompile(`(?m)^  hint: +(.*)$`)
 
 // carryout [-background | -code N | -tty SHOWN KEYS] COMMAND [PLACEHOLDER=VALUE]...
 //
-// Does what stderr says: its last hint, or a line where it is no error, must have the
-// command, which is typed into a shell as it is there, with the placeholders filled in. What
-// the shell exports is in the environment of what follows. With -background the
-// command goes on, and the script waits for its daemon. With -code it ends with that
-// exit code: it shows what is wrong. With -tty it is typed on a terminal, and the keys
-// when that shows what matches.
+// Does what stderr says: its last hint, or a line if it is not an error, must have the
+// command, which is typed into a shell as it is there, with the placeholders filled in.
+// What the shell exports is in the environment of what follows. With -background the
+// command goes on, and the script waits for its daemon. With -code it ends with that exit
+// code: it shows what is wrong. With -tty it is typed on a terminal, and the keys when
+// that shows what matches.
 func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
 	background, code := args[0] == "-background", "0"
 	var onTerminal []string

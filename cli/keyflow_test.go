@@ -113,7 +113,8 @@ func passTo(t *testing.T, to string) http.Handler {
 	return httputil.NewSingleHostReverseProxy(u)
 }
 
-// run runs a command line. That it fails is no failure: what it sends counts.
+// run runs a command line. The test does not fail if the command does: what it sends
+// counts.
 func (f *flow) run(stdin string, args ...string) int {
 	f.t.Helper()
 	f.app.Out.Reset()

@@ -5,8 +5,8 @@ import (
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
 )
 
-// fakeKeyringDir is a variable of scripts: the directory of a keyring that is
-// none. Where it is empty, the program has the system keyring.
+// fakeKeyringDir is a variable of scripts: the directory of a fake keyring. Where it is
+// empty, the program has the system keyring.
 const fakeKeyringDir = "TEST_KEYRING"
 
 // fakeRoot is a variable of scripts that says that this is root. Tests run as

@@ -167,8 +167,8 @@ func TestKeysAreKeptByARealKeyring(t *testing.T) {
 	p.wantHidden(t)
 }
 
-// What a locked keyring costs: the deadline of a program that nobody sits in
-// front of, once.
+// What a locked keyring costs: the deadline of a program without a user in front of it,
+// once.
 func TestALockedKeyringEndsInTime(t *testing.T) {
 	if beside(t, "--locked") {
 		return

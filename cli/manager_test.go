@@ -50,7 +50,7 @@ func cmdNotified(ts *testscript.TestScript, _ bool, args []string) {
 
 // freeport
 //
-// Sets PORT to a port that nobody listens on.
+// Sets PORT to a port on which no process listens.
 func cmdFreePort(ts *testscript.TestScript, _ bool, _ []string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -62,7 +62,7 @@ func cmdFreePort(ts *testscript.TestScript, _ bool, _ []string) {
 
 // listening HOST:PORT
 //
-// Waits until somebody listens there.
+// Waits until a process listens there.
 func cmdListening(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", args[0])

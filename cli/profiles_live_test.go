@@ -25,7 +25,7 @@ import (
 
 const liveCanary = "CANARY-live-0123456789-of-a-key"
 
-// liveWorld is the world of somebody with these profiles and no stored keys.
+// liveWorld is the world of a user with these profiles and no stored keys.
 type liveWorld struct {
 	env            *kit.Env
 	stdout, stderr strings.Builder
@@ -79,7 +79,7 @@ func (w *liveWorld) report(t *testing.T) liveReport {
 	return report
 }
 
-// closedPort is an address where nobody listens.
+// closedPort returns an address on which no process listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -11,9 +11,8 @@ import (
 
 // refusing
 //
-// Sets REFUSING to an address of this machine that refuses connections. No
-// other program gets its port before the script ends: it is bound, and nobody
-// listens.
+// Sets REFUSING to an address of this machine that refuses connections. No other program
+// gets its port before the script ends: it is bound, and no process listens.
 func cmdRefusing(ts *testscript.TestScript, _ bool, _ []string) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	ts.Check(err)

@@ -87,7 +87,7 @@ func watch(ts *testscript.TestScript, cmd *exec.Cmd, terminal *os.File, typed []
 			ts.Check(cmd.Process.Signal(syscall.SIGINT))
 			interrupt = false
 		}
-		// Linux says EIO when nobody holds the other end any more.
+		// Linux returns EIO when no process holds the other end any more.
 		if errors.Is(err, syscall.EIO) || n == 0 {
 			return shown
 		}

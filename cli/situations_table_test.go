@@ -38,8 +38,8 @@ func newSituationLLM(t *testing.T) string {
 	return s.URL
 }
 
-// newRefusing is an address of this machine that refuses connections, and that
-// nobody else gets meanwhile.
+// newRefusing returns an address of this machine that refuses connections, and that no
+// other process gets meanwhile.
 func newRefusing(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

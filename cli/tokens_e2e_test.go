@@ -48,7 +48,7 @@ func (p *program) serveUntil(t *testing.T, do func(), args ...string) string {
 	return said.String()
 }
 
-// lookup asks the keyring with a program of somebody else.
+// lookup asks the keyring with another program than ohgw.
 func (p *program) lookup(t *testing.T) string {
 	t.Helper()
 	entry := secret.TokenEntry(p.state(), "default")

@@ -117,8 +117,8 @@ func (o outside) firstCommand(b *testing.B) {
 	sideBySide(b, times)
 }
 
-// command is a turn whose command takes long, and the processor's time for the command
-// alone, which says more on a busy machine.
+// command is a turn whose command takes long. It also measures the processor's time for
+// the command alone, which is more exact on a busy machine.
 func (o outside) command(b *testing.B, prepare, script string) {
 	of, times := o.boxed(b), map[string][]time.Duration{}
 	in, processor := map[string]string{}, map[string][]time.Duration{}

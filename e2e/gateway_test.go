@@ -24,7 +24,7 @@ import (
 // patience bounds every wait for a process; no test should come near it.
 const patience = 60 * time.Second
 
-// The keys of every gateway here. The second one is that of somebody else.
+// The keys of every gateway here. The second one is another user's.
 const (
 	gatewayKey = "sk-gateway-e2e-0123456789"
 	otherKey   = "sk-gateway-e2e-9876543210"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStrangersReachNothing sends what a web page, a rebinding name or somebody
-// without a key can send, to a gateway with a real agent behind it.
+// TestStrangersReachNothing sends what a web page, a rebinding name or a client without a
+// key can send, to a gateway with a real agent behind it.
 func TestStrangersReachNothing(t *testing.T) {
 	s := newStack(t, racyProgram(t))
 	tests := []struct {

@@ -27,7 +27,7 @@ var handoverScript string
 
 // TestAConversationIsHandedOver begins a conversation with OpenHands' SDK. A client of
 // /v1 streams its turn, ohgw chat confirms its action, the SDK sees the end, and an
-// agent-server goes on with its directory.
+// agent-server continues it from its directory.
 func TestAConversationIsHandedOver(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {

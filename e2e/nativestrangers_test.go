@@ -220,7 +220,8 @@ func staysInside(t *testing.T, g *gateway, id, trick string) {
 		}
 		res := send(t, r[0], g.URL+r[1], r[2], "X-Session-API-Key", gatewayKey, "Content-Type", kind)
 		body := bodyOf(t, res)
-		// Git has nothing to say of what is no repository, and %2e is a name where it was decoded once.
+		// Git refuses a directory that is not a repository, and %2e is a name where it was
+		// decoded once.
 		allowed := strings.HasPrefix(r[1], "/api/git/") || strings.Contains(trick, "%2e") || trick == "" && strings.Contains(r[1], "/workspace/")
 		if res.StatusCode < 400 && !allowed || strings.Contains(body, "canary") || strings.Contains(body, "root:") || strings.Contains(body, "sk-llm-test") {
 			t.Errorf("%q: %s %s: %s %.200s", trick, r[0], r[1], res.Status, body)

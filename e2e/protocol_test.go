@@ -51,7 +51,7 @@ type usage struct {
 	Total      int `json:"total"`
 }
 
-// failure is an error as somebody who uses the library finds it.
+// failure is an error as a user of the library finds it.
 type failure struct {
 	Class   string `json:"class"` // name of the exception or type
 	Cause   string `json:"cause"` // of the one inside, where the library wraps

@@ -42,9 +42,11 @@ type Config struct {
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files.
 	Locate func(dir string) Where
-	// History is what was said in them, and removes them; nil where nobody can tell.
+	// History returns what was said in conversations, and removes them; nil where the
+	// gateway cannot do that.
 	History gateway.History
-	// Guard is the sandbox of the agents; nil where nobody can tell, or decide.
+	// Guard is the sandbox of the agents; nil where its state is unknown and no decision
+	// is possible.
 	Guard gateway.Guard
 	// Local is the directory of the conversation, if it is on this machine; nil: no
 	// files are completed, and no commands run.

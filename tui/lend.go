@@ -70,7 +70,7 @@ func (b borrower) Run() error {
 		hangUp(b.cmd.Process)
 		select {
 		case <-over:
-		case <-time.After(gonePatience): // it may have a window of its own, with a text that nobody has saved
+		case <-time.After(gonePatience): // it may have a window of its own, with a text that the user has not saved
 		}
 		return errGone
 	}

@@ -19,8 +19,8 @@ type typedLines struct {
 	lines int
 }
 
-// readLines reads what is typed. It reads on while nobody takes it, so that lines
-// which came one after the other are not taken for a paste later.
+// readLines reads what is typed. It continues to read while the chat takes no entries, so
+// that lines which came one after the other are not taken for a paste later.
 func readLines(ctx context.Context, cfg Config, entries chan<- typedLines) {
 	defer close(entries)
 	raw := make(chan string)

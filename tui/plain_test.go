@@ -144,7 +144,7 @@ func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	s.joins(t, false)
 }
 
-// A gateway gives a sign of life every four seconds, which is no word for a person.
+// A gateway gives a sign of life every four seconds, which shows nothing to a person.
 func TestPlainChatSaysThatAModelIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 // stubborn is a conversation whose command obeys a while after its run was stopped.
 type stubborn struct {
 	shelf
-	looks []gateway.Call // one for each time that somebody asks; the last one stays
+	looks []gateway.Call // one for each time that the chat asks; the last one stays
 	asked int
 }
 

@@ -30,7 +30,7 @@ type burst struct {
 const (
 	// slip is how long a line is quiet in the middle of a text.
 	slip = 5 * time.Millisecond
-	// settled is how long until nothing is waited for any more.
+	// settled is how long it takes until the reader waits for nothing more.
 	settled = 600 * time.Millisecond
 	// late is longer than answers are due.
 	late = 11 * time.Second
@@ -46,8 +46,8 @@ type answering struct {
 
 func whole(n int) []burst { return []burst{{replies[n%len(replies)], slip}} }
 
-// torn tears the replies at each place, and is quiet there for longer and shorter
-// than an Esc that is alone is waited for.
+// torn tears the replies at each place. Between the parts it is quiet for longer and for
+// shorter than the reader waits after a lone Esc.
 func torn(n int) []burst {
 	places := 0
 	for _, r := range replies {

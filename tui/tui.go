@@ -22,8 +22,8 @@ import (
 	"github.com/ohgw/ohgw/tui/safe"
 )
 
-// The wheel of a mouse that nobody captures becomes arrow keys in most
-// terminals (DECSET 1007). What the terminal had before comes back at the end.
+// The wheel of a mouse that no program captures becomes arrow keys in most terminals
+// (DECSET 1007). What the terminal had before comes back at the end.
 const (
 	wheelKeys   = "\x1b[?1007s\x1b[?1007h"
 	wheelBefore = "\x1b[?1007r"

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// wheel tells the wheel of a mouse from arrow keys. Terminals turn the wheel of
-// a mouse that nobody captures into arrow keys, at least three at once; nobody
-// presses that fast.
+// wheel distinguishes the wheel of a mouse from arrow keys. Terminals turn the wheel of a
+// mouse that no program captures into arrow keys, at least three at once. No user presses
+// keys that fast.
 type wheel struct {
 	do      action
 	at      time.Time

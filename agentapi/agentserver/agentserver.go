@@ -41,8 +41,8 @@ type Config struct {
 	// meets one that the server is just closing), and follows no redirect to
 	// another host.
 	HTTP *http.Client
-	// Logger gets what nobody else is told: reconnects, events that cannot be
-	// read. Default: nothing is logged.
+	// Logger gets what no caller is told: reconnects, and events that cannot be read.
+	// Default: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock for time stamps. Default: time.Now.
 	Now func() time.Time

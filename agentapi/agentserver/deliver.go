@@ -167,7 +167,7 @@ func (s *stream) handleLive(e event.Event) error {
 		return nil // the first is about something that another client sent
 	}
 	if status, ok := e.StatusUpdate(); ok && status != event.Running {
-		s.owed = s.conv.backend.now() // the end of a run, or a hook goes on with it
+		s.owed = s.conv.backend.now() // the run has ended, or a hook continues it
 	}
 	return s.deliver(e)
 }

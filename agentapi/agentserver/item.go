@@ -1,7 +1,7 @@
 package agentserver
 
-// item is the text that the model writes: its deltas have the id of the event in
-// which it ends. The zero value is no text.
+// item is the text that the model writes: its deltas have the id of the event in which it
+// ends. The zero value is not a text.
 type item struct {
 	id      string
 	attempt int

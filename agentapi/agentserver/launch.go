@@ -116,8 +116,8 @@ func (b *Backend) launchParts(ctx context.Context, profile string) (stored store
 	return stored, llm, false, b.fault(ctx, "read its LLM profile", err)
 }
 
-// equip puts the secrets of our own into the LLM of a profile. The server takes
-// them as they are beside encrypted ones: it tells those by how they begin.
+// equip puts our own secrets into the LLM of a profile. The server accepts plain secrets
+// beside encrypted ones: it recognises encrypted ones by how they begin.
 func (b *Backend) equip(ctx context.Context, profile string, llm object) error {
 	secrets, err := b.secrets(ctx, LLMProfile{Name: profile, Model: llm.text("model"), BaseURL: llm.text("base_url")})
 	if err != nil {

@@ -14,8 +14,8 @@ type Mark struct {
 	Title   string  // "": the title stays
 }
 
-// Mark notes with a conversation that somebody else has started what Open would
-// have noted, so that Open finds it: the server keeps it in the tags.
+// Mark notes with a conversation that another client has started what Open would have
+// noted. The server keeps the note in the tags, where Open finds it.
 func (b *Backend) Mark(ctx context.Context, id string, m Mark) error {
 	known, err := b.describe(ctx, id)
 	if gone(err) {
@@ -40,9 +40,9 @@ func (b *Backend) Mark(ctx context.Context, id string, m Mark) error {
 	return b.fault(ctx, "note what the conversation is for", err)
 }
 
-// SendFirst sends the first message of a conversation whose LLM somebody else sets:
-// set is called between the message and its run, where a server begins to count what
-// an LLM takes. After an error of set nothing runs.
+// SendFirst sends the first message of a conversation whose LLM the caller sets. It calls
+// set between the message and its run, where a server begins to count what an LLM takes.
+// If set returns an error, nothing runs.
 func (b *Backend) SendFirst(ctx context.Context, id string, m agentapi.Message, set func(context.Context) error) error {
 	info, err := b.info(ctx)
 	if err != nil {

@@ -111,8 +111,8 @@ func (b *Backend) profileOf(ctx context.Context, v version, c conversationInfo) 
 	if err != nil {
 		return "", err
 	}
-	// Two profiles of the same model may differ in all the rest: then nobody
-	// knows which one it was.
+	// Two profiles of the same model may differ in all the rest. Then it is unknown which
+	// of them it was.
 	found := ""
 	for _, p := range profiles {
 		if p.Model == llm.Model && p.BaseURL == llm.BaseURL {

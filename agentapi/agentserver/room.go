@@ -20,9 +20,9 @@ const (
 	growEvery = 10 * time.Second
 )
 
-// room is what is known of the runs that the server has room for: it tells its
-// limit to nobody, all its clients share it, and it refuses what is above. What it
-// has refused is tried again here, one after the other.
+// room is what is known of the runs that the server has room for. The server does not
+// report its limit, all its clients share that limit, and it refuses runs above it. Runs
+// that it has refused are tried again here, one after the other.
 type room struct {
 	now   func() time.Time
 	freed chan struct{} // has an element when a run of ours has ended
@@ -162,7 +162,7 @@ func (c *conversation) full(stored bool, err error, try func(context.Context) er
 	again := func(ctx context.Context) error {
 		err := c.backend.room.again(ctx, func() error { return try(context.WithoutCancel(ctx)) })
 		if errors.Is(err, agentapi.ErrBusy) {
-			return nil // somebody else has started it
+			return nil // another client has started it
 		}
 		return err
 	}

@@ -29,8 +29,8 @@ func questions(log []event.Event) (texts []string) {
 	return texts
 }
 
-// occupy starts a run of somebody else, which goes on until it is released, and
-// returns when it runs.
+// occupy starts a run of another client, which lasts until it is released. It returns
+// when that run has started.
 func (w *world) occupy(t *testing.T) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
@@ -158,8 +158,8 @@ func TestRefusedRunsStartInOrder(t *testing.T) {
 	})
 }
 
-// TestAWithdrawnRunNeverStarts gives up a turn that waits for room. Its message is
-// answered by nobody, and the next turn of the conversation has it once.
+// TestAWithdrawnRunNeverStarts gives up a turn that waits for room. No run answers its
+// message, and the next turn of the conversation has the message once.
 func TestAWithdrawnRunNeverStarts(t *testing.T) {
 	t.Parallel()
 	var prompts []fakeserver.Prompt

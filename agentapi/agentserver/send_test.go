@@ -204,8 +204,8 @@ func TestDecisionWhoseAnswerIsLostCounts(t *testing.T) {
 	}
 }
 
-// What somebody else decided meanwhile, and the runs of before, are not taken for a
-// decision that was lost.
+// What another client decided meanwhile, and earlier runs, are not taken for a decision
+// that was lost.
 func TestDecisionOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
 	const reject, accept = `{"accept":false,"reason":"no"}`, `{"accept":true}`
@@ -228,7 +228,7 @@ func TestDecisionOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
 					w.Configure(func(_, conversation map[string]any) { conversation["confirmation_mode"] = true })
 					w.model.script = []thought{tool("", "echo hi"), tool("", "echo again"), text("done")}
 					c := w.open(t)
-					if watched { // by a stream that nobody reads any further
+					if watched { // by a stream whose reader has stopped
 						stream, err := c.Watch(t.Context(), "")
 						if err != nil {
 							t.Fatal(err)

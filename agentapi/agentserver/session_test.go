@@ -182,7 +182,7 @@ func TestSecondAttemptAfterALostPieceComesWithItsMessage(t *testing.T) {
 			if err := sleep(ctx, time.Second); err != nil {
 				return fakeserver.Reply{}, err
 			}
-			say("of it ") // nobody listens
+			say("of it ") // no client listens
 			return fakeserver.Reply{}, errors.Join(sleep(ctx, 5*time.Second), fakeserver.ErrRetry)
 		}
 		w.model.script = []thought{broken, text("the answer")}
@@ -224,7 +224,7 @@ func TestSlowReaderOfASessionSocketLosesNothing(t *testing.T) {
 		if _, err := stream.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for range 70 { // nobody takes what the stream has, so it reads no more
+		for range 70 { // no caller takes what the stream has, so the stream stops reading
 			w.post(t, "/api/conversations/"+c.Info().ID+"/events", `{"role":"user","content":[{"type":"text","text":"x"}]}`)
 		}
 		if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); err != nil {

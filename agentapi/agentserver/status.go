@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 )
 
-// serverInfo is what a server tells about itself without a key.
+// serverInfo is what a server reports about itself without a key.
 type serverInfo struct {
 	Version string  `json:"version"`
 	SDK     string  `json:"sdk_version"` // the same in every release; some builds know only one of them

@@ -221,7 +221,7 @@ func TestRestartedServerTellsWhatItsLogHas(t *testing.T) {
 	tests := []struct {
 		name   string
 		script []thought
-		down   time.Duration // from the first update to the kill, nobody listens
+		down   time.Duration // from the first update to the kill, no client listens
 		check  func(*testing.T, outcome)
 	}{
 		{"a run that was over", []thought{tool("first", "echo hi"), text("the answer")}, time.Second, func(t *testing.T, o outcome) {

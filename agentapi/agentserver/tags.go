@@ -15,7 +15,7 @@ type tags map[string]string
 // The names of our tags.
 const (
 	tagProfile = "ohgwprofile" // the profile of the agent's LLM
-	tagUsage   = "ohgwusage"   // that LLM's usage id: another one means that somebody else switched; absent where the server chose it
+	tagUsage   = "ohgwusage"   // that LLM's usage id: another one means that another client switched it; absent where the server chose it
 	tagSystem  = "ohgwsystem"  // length and hash of the system text
 )
 
@@ -26,8 +26,8 @@ func newTags(profile, usage, system string) tags {
 	return t
 }
 
-// withProfile is old with another profile. It knows nothing of the system
-// text: the conversation may have been made by somebody else.
+// withProfile returns old with another profile. It does not note the system text, because
+// another client may have made the conversation.
 func withProfile(old tags, profile, usage string) tags {
 	t := tags{}
 	maps.Copy(t, old)

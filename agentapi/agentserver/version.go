@@ -59,7 +59,7 @@ func (s serverInfo) remarks() string {
 	}
 }
 
-// shown is the version as the server tells it, for a message.
+// shown returns the version as the server reports it, for a message.
 func (s serverInfo) shown() string {
 	text := redact.Text(strings.Join(strings.Fields(strings.ToValidUTF8(s.Version, "")), " "))
 	return truncate.Marked(text, 40, "…")
@@ -75,7 +75,7 @@ const (
 	sinceInterrupt      version = 1_023_000
 	sinceLeaf           version = 1_031_000 // leaf_event_id in states, forks from an event
 	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list
-	sinceSafeStreaming  version = 1_033_000 // no harm in a streaming LLM that nobody listens to
+	sinceSafeStreaming  version = 1_033_000 // a streaming LLM that no client listens to does no harm
 	sinceLaunchAddition version = 1_037_000
 	sinceConnections    version = 1_043_000 // profiles may refer to provider connections
 	sinceSession        version = 1_047_000 // the session socket; that of 1.45 and 1.46 has no deltas

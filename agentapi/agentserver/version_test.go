@@ -47,7 +47,7 @@ func TestARefusalNamesTheVersion(t *testing.T) {
 	}
 }
 
-// openAt opens a conversation of somebody else, which a server of any version has.
+// openAt opens a conversation of another client, which a server of any version has.
 func (w *world) openAt(t *testing.T, version string) agentapi.Conversation {
 	t.Helper()
 	c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: w.foreign(t, "openai/test"), Existing: true})

@@ -46,7 +46,7 @@ type Features struct {
 	Switch  bool // a conversation can change its profile
 	Fork    bool // a conversation can be copied up to an event
 	Confirm bool // actions can wait for a confirmation
-	Pause   bool // somebody else can pause a run
+	Pause   bool // another client can pause a run
 	Kill    bool // the server can die and come back while we live
 
 	// KeyWords: a refused LLM key is told in words of the server's own, not in

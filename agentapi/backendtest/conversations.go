@@ -67,7 +67,7 @@ func checkOpen(t *testing.T, s *Setup) {
 	}
 }
 
-// checkOnce goes on with a conversation of which no other turn was expected.
+// checkOnce continues a conversation of which no other turn was expected.
 func checkOnce(t *testing.T, s *Setup) {
 	s.LLM.Reply(llmtest.Tool("terminal", `{"command":"echo something"}`), llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("three"))
 	id := uuid.New()
@@ -238,8 +238,8 @@ func checkBusy(t *testing.T, s *Setup) {
 	}
 }
 
-// occupied is a conversation with a run that somebody else has started, and a
-// turn that waits for its end.
+// occupied returns a turn that waits for the end of a run which another client has
+// started in the same conversation.
 func occupied(t *testing.T, s *Setup, stop bool) (over <-chan played) {
 	t.Helper()
 	c := s.open(t)

@@ -276,7 +276,7 @@ func checkSlowWatcher(t *testing.T, s *Setup) {
 	if err := c.Send(within(t, patience), agentapi.Message{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody reads while the model writes it all.
+	// No caller reads while the model writes it all.
 	s.LLM.Await(t, 1).Wait(t)
 	var live, whole string
 	for _, e := range until(t, stream, ended()) {

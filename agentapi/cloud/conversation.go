@@ -159,8 +159,8 @@ func (c *conversation) asIs(ctx context.Context, f func(agentapi.Conversation) e
 	return c.b.told(err)
 }
 
-// told is an error of the agent-server in a sandbox in the words of this backend:
-// nobody can start that server, or give it a key.
+// told puts an error of the agent-server in a sandbox into the words of this backend,
+// because the user can neither start that server nor give it a key.
 func (b *Backend) told(err error) error {
 	e, ok := errors.AsType[*agentapi.Error](err)
 	if !ok || !errors.Is(e, agentapi.ErrUnavailable) && !errors.Is(e, agentapi.ErrUnauthorized) {

@@ -89,8 +89,8 @@ func (b *Backend) furnish(ctx context.Context, req agentapi.OpenRequest) (*conve
 	return nil, errors.Join(b.told(err), agent.Close())
 }
 
-// tidy removes a conversation that nobody got: its sandbox would go on, at the
-// account's cost. It does not keep the caller waiting.
+// tidy removes a conversation that no caller got: its sandbox would continue to run, at
+// the account's cost. It does not keep the caller waiting.
 func (b *Backend) tidy(id string) {
 	b.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.life), cleanTimeout)

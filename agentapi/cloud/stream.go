@@ -39,8 +39,8 @@ func (s *stream) Next(ctx context.Context) (event.Event, error) {
 	return e, err
 }
 
-// lookTimeout bounds the question what became of a sandbox: somebody waits for
-// the answer, and has one already.
+// lookTimeout bounds the request that asks what became of a sandbox. It is short because
+// a caller waits for the answer, and has an error to report already.
 const lookTimeout = 3 * time.Second
 
 // lost is the error of a stream with what the account knows of the sandbox.

@@ -43,8 +43,8 @@ type Engine interface {
 	Change(ctx context.Context, id string, ch Change) error
 	// Remove deletes a conversation, interrupting its run; the workspace stays.
 	Remove(ctx context.Context, id string) error
-	// Rest closes what is open, as before a pause of the machine. Runs are interrupted
-	// and stay paused. A conversation is opened again when somebody asks for it.
+	// Rest closes what is open, as before a pause of the machine. Runs are interrupted and
+	// stay paused. A conversation is opened again when a client asks for it.
 	Rest(ctx context.Context) error
 
 	// Search is a page of the log, CountEvents the number of events that a filter
@@ -88,8 +88,8 @@ type Conversation interface {
 	// Pause ends the run after the step in flight; what is idle is paused at once.
 	// Interrupt waits a while for the end of the run, and is Pause without one.
 	Pause(ctx context.Context) error
-	// SetPolicy and SetAnalyzer replace the confirmation policy and the security
-	// analyzer; a nil analyzer: nobody rates.
+	// SetPolicy and SetAnalyzer replace the confirmation policy and the security analyzer.
+	// With a nil analyzer, actions are not rated.
 	SetPolicy(ctx context.Context, policy json.RawMessage) error
 	SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error
 	// AddSecrets adds or replaces secrets; a source each, by name.

@@ -76,7 +76,7 @@ type Classification struct {
 	// internal or unknown.
 	Kind      string `json:"kind"`
 	Retryable bool   `json:"retryable"`
-	// UserAction is none, retry or settings.
+	// UserAction is "none", "retry" or "settings".
 	UserAction string `json:"user_action,omitempty"`
 	ErrorID    string `json:"error_id,omitempty"`
 }

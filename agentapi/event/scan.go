@@ -9,8 +9,8 @@ import (
 // Head is what an event says of itself, whatever its kind.
 type Head struct{ ID, Kind, Source, Timestamp string }
 
-// Glance reads the head of an event without decoding the rest. It is false for what
-// is no event.
+// Glance reads the head of an event without decoding the rest. It returns false if data
+// is not an event.
 func Glance(data []byte) (Head, bool) {
 	h, kind, ok := scan(data)
 	if ok {

@@ -148,8 +148,8 @@ const (
 	PhaseDone    = "done"    // the answer is there: what it took
 )
 
-// Phase is where a call of a model stands, as far as its server tells. Zero values are
-// unknown.
+// Phase is where a call of a model stands, as far as its server reports it. Zero values
+// are unknown.
 type Phase struct {
 	Name   string `json:"name"`
 	Prompt int64  `json:"prompt_tokens,omitempty"` // of the prompt

@@ -35,8 +35,8 @@ func (b Baseline) has(m *event.Message) bool {
 	return b.Message == "" || b.Message == digest(content) || slices.ContainsFunc(content, masked)
 }
 
-// digest is a hash of the texts of a message. It is short: it tells the messages of
-// one conversation apart.
+// digest returns a short hash of the texts of a message. It only has to distinguish the
+// messages of one conversation.
 func digest(content []event.Content) string {
 	var texts []string
 	for _, c := range content {

@@ -247,8 +247,8 @@ func TestLargeEditsAreBounded(t *testing.T) {
 	}
 }
 
-// The engine notes what its sandbox refused behind the output; an output that says the
-// same is none of its notes.
+// The engine appends a note of what its sandbox refused to the output. An output that has
+// the text of such a note is not taken for one.
 func TestACallHasWhatTheSandboxRefused(t *testing.T) {
 	t.Parallel()
 	want := []agentapi.Block{{Access: "write", Target: "/etc/hosts", Why: "read-only"}, {Access: "net", Target: "[redacted].example.com:443", Why: "no"}}

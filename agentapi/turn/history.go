@@ -22,7 +22,7 @@ type Item struct {
 	open openCall
 }
 
-// ItemRef is the place of an item in a conversation. The zero ItemRef is none.
+// ItemRef is the place of an item in a conversation. The zero ItemRef refers to nothing.
 type ItemRef struct {
 	Event string // the id of the event
 	Part  Part

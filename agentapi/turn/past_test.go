@@ -107,7 +107,7 @@ func (p *past) play(r *rand.Rand, text string) turn.Outcome {
 		case 1:
 			p.add(p.event(event.SourceEnvironment, &event.Condensation{}))
 		case 2:
-			if p.kind != statuslessLog { // somebody else's, answered by this run
+			if p.kind != statuslessLog { // another client's message, answered by this run
 				p.add(p.user("meanwhile"))
 			}
 		case 3:

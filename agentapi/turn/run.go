@@ -15,10 +15,10 @@ import (
 // Input is what starts a turn.
 type Input struct {
 	Message agentapi.Message
-	// Decision answers actions that wait for confirmation. Accepting them is
-	// the whole turn: the message is not sent. Rejecting them comes before the
-	// message. Without a decision a message rejects what waits, because nobody
-	// said yes to it. Where nothing waits it has no effect.
+	// Decision answers actions that wait for confirmation. Accepting them is the whole
+	// turn: the message is not sent. Rejecting them comes before the message. Without a
+	// decision a message rejects what waits, because the user did not accept it. Where
+	// nothing waits it has no effect.
 	Decision *agentapi.Decision
 	// Busy is called when the conversation has a run that this turn did not
 	// start: the turn waits for its end, and stops it first if Busy says so. Nil:
@@ -29,8 +29,8 @@ type Input struct {
 	Ready func(Baseline) error
 	// Emit is called with every update, in order, one call at a time.
 	Emit func(Update)
-	// Details reports whether somebody wants tool calls described; it is called
-	// for each. Nil: nobody does.
+	// Details reports whether the caller wants tool calls described; it is called for each
+	// of them. Nil: they are not described.
 	Details func() bool
 	// Spent is called with what the turn took so far, when that has changed, by
 	// the goroutine of Emit. May be nil.
@@ -59,7 +59,7 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		return Result{}, err
 	}
 	if waited && in.Decision != nil && in.Decision.Accept {
-		in.Decision = nil // what waits now, nobody has seen
+		in.Decision = nil // the user has not seen the actions that wait now
 	}
 	start, err := starter(ctx, c, r, in)
 	if err != nil {
@@ -109,8 +109,8 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 	return d.reader.Result(), err
 }
 
-// Goes reports whether c has a run that is the one of the turn after b. The status
-// alone does not tell: the turn may be over, and the run somebody else's.
+// Goes reports whether c has a run that is the one of the turn after b. The status alone
+// does not show it: the turn may be over, and the run another client's.
 func Goes(ctx context.Context, c agentapi.Conversation, b Baseline) (bool, error) {
 	stream, err := c.Watch(ctx, b.After)
 	if err != nil {
@@ -170,7 +170,7 @@ type driver struct {
 	usage Usage // that spent was called with
 
 	mu        sync.Mutex
-	uncertain error // start failed and nobody knows how far it came
+	uncertain error // start failed, and it is unknown how far it came
 	stopping  bool
 	active    bool // as the reader's
 	started   bool // start said so, or the message is in the log

@@ -18,9 +18,9 @@ import (
 type Update struct {
 	Kind UpdateKind
 	Text string
-	// Call is the tool call that a Progress is about: when it begins, and when it
-	// has its result. Nil unless details are wanted. With it Text may be empty: a
-	// result that is no failure has no line.
+	// Call is the tool call that a Progress is about: when it begins, and when it has its
+	// result. Nil unless details are wanted. With it Text may be empty: a result has a
+	// line only if the call failed.
 	Call *Call
 	// Retry is the attempt that a Progress announces, or nil.
 	Retry *Retry
@@ -118,9 +118,9 @@ type Retry struct {
 type Action struct {
 	Tool string `json:"tool"`
 	Line string `json:"line"` // as in a Progress update
-	// Detail is all of what the tool was told, on several lines, where Line is
-	// only a part of it; at most 64 KiB, of which it tells if there was more.
-	// Like Line without anything that looks like a key.
+	// Detail is all of what the tool was told, on several lines, where Line is only a part
+	// of it. It has at most 64 KiB, and says so if there was more. Like Line, it has
+	// nothing that looks like a key.
 	Detail string `json:"detail,omitempty"`
 }
 

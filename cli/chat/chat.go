@@ -31,7 +31,7 @@ import (
 	"github.com/ohgw/ohgw/tui"
 )
 
-// The models that a chat asks when nobody names one.
+// The models that a chat asks when the user names none.
 const (
 	activeModel = "openhands" // the active profile
 	demoModel   = "openhands_demo"
@@ -49,8 +49,8 @@ type options struct {
 	plain        bool
 	model        string
 	conversation string
-	wanted       string // what --conversation says, if that is no id: a part of a title, or "?"
-	last         bool   // go on with the conversation that was used last
+	wanted       string // what --conversation says, if that is not an id: a part of a title, or "?"
+	last         bool   // continue the conversation that was used last
 	listing      bool   // list the conversations
 	system       string
 	images       []string
@@ -62,7 +62,7 @@ type options struct {
 
 	events   *events // for --json
 	wasSetUp bool    // questions were asked already
-	alone    bool    // nobody has typed "chat"
+	alone    bool    // the user has not typed "chat"
 }
 
 // New makes the command "chat".
@@ -239,8 +239,9 @@ func run(ctx context.Context, o *options) (err error) {
 	return c.terminal(ctx, s.Chat)
 }
 
-// readSettings reads the settings. Those of the config file and of variables that
-// cannot be read are no mistake of the command line, which a question tells apart.
+// readSettings reads the settings. Settings of the config file and of variables that
+// cannot be read are not mistakes of the command line; a question has another exit code
+// for them.
 func (o *options) readSettings() (*config.Settings, error) {
 	s, err := o.Settings(o.settings)
 	if err == nil || !o.isOnce() {
@@ -305,7 +306,7 @@ func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Log
 	}
 	env := c.Setup()
 	if c.isOnce() {
-		env.Ask = nil // a single question is no talk
+		env.Ask = nil // a single question is not a conversation with the user
 	}
 	if c.own, err = serving.OpenOwn(ctx, env, s, log); err != nil {
 		return end, err
@@ -322,8 +323,8 @@ func (c *session) newClient(cfg gateway.Config) *gateway.Client {
 	return gateway.New(cfg)
 }
 
-// notice says what somebody at a terminal should know about the gateway; empty
-// if nothing.
+// notice returns what a user at a terminal should know about the gateway; empty if
+// nothing.
 func (c *session) notice(ctx context.Context) string {
 	lines := []string{c.about(ctx), c.elsewhere}
 	if c.alone {

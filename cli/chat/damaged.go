@@ -20,7 +20,7 @@ func (c *session) damaged(ctx context.Context) []profile.Summary {
 	}
 	store, err := c.Setup().ProfileStore(0)
 	if err != nil {
-		return nil // What reads the store says more.
+		return nil // The command that reads the store reports the error.
 	}
 	list, err := store.List(ctx)
 	if err != nil {

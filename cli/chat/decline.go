@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/tui"
 )
 
-// decline says where the agent works after a no to dir, and how to say yes. The chat
-// shows it as long as that is so: an Enter is easily a no that nobody meant.
+// decline says where the agent works after the user refused dir, and how to allow it. The
+// chat shows it as long as that is so: Enter easily refuses without the user meaning it.
 func (c *session) decline(dir, always string, broad bool) {
 	name, own := c.tilde(dir), "ohgw's state directory"
 	if dirs, err := c.Setup().Dirs(); err == nil {

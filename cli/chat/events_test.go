@@ -29,7 +29,7 @@ var classes = map[fault.Code][]string{
 	fault.Refused:       {"sandbox_unavailable"},
 	fault.Configuration: {"model_not_found", "agent_error"},
 	fault.Failed: {
-		// The status of the answer says more: faultOf has a class for it.
+		// The status of the answer is more exact: faultOf has a class for it.
 		"missing_api_key", "invalid_api_key", "not_ready", "too_many_connections", "rate_limit_exceeded", "conversation_busy",
 		// The daemon itself cannot do it.
 		"internal_error", "storage_full", "storage_unavailable", "client_too_slow",

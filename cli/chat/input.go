@@ -22,7 +22,7 @@ const (
 	// maxImage bounds an image, in bytes: a request holds 32 MiB, and base64
 	// makes three bytes four.
 	maxImage = 20 << 20
-	// stdinPatience is when somebody who waits is told for what.
+	// stdinPatience is how long ohgw waits for stdin before it says so.
 	stdinPatience = 3 * time.Second
 )
 

@@ -16,8 +16,9 @@ import (
 // agentModel begins the models that are agents; the name of the agent follows.
 const agentModel = profileModel + agentapi.AgentPrefix
 
-// findModel makes the name of a profile, or of an agent, its model. A name that is close to a
-// model's is an error; of any other the gateway says more.
+// findModel replaces the name of a profile, or of an agent, by its model. A name that is
+// close to a model's is an error; any other name is left for the gateway to refuse, whose
+// error has the details.
 func (c *session) findModel(ctx context.Context) error {
 	if c.model == "" || c.model == activeModel || c.model == demoModel {
 		return nil

@@ -53,7 +53,7 @@ type usageJSON struct {
 	Cached     int64    `json:"cached_tokens"`
 	Completion int64    `json:"completion_tokens"`
 	Reasoning  int64    `json:"reasoning_tokens"`
-	Cost       *float64 `json:"cost"` // US dollars; null where nobody knows it
+	Cost       *float64 `json:"cost"` // US dollars; null where it is unknown
 }
 
 type errorJSON struct {
@@ -143,7 +143,7 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 }
 
 // anotherModel chooses another model after the gateway refused that of the question. The
-// error, if there is one, says more than that of the gateway.
+// error, if there is one, has more details than that of the gateway.
 func (c *session) anotherModel(ctx context.Context, e *gateway.Error) (chosen bool, err error) {
 	if c.model != "" {
 		return c.foundLate(ctx)
@@ -160,7 +160,8 @@ func (c *session) anotherModel(ctx context.Context, e *gateway.Error) (chosen bo
 	return true, nil
 }
 
-// access is what the agent may do with the directory; "" where nobody chose one.
+// access returns what the agent may do with the directory; "" where the user has not
+// chosen it.
 func (c *session) access() string {
 	switch {
 	case c.readOnly:

@@ -19,7 +19,7 @@ type textAnswer struct {
 
 	live    bool   // each piece at once, else the answer at the end
 	open    bool   // the last line on stdout has not ended
-	parted  bool   // what was printed last is no part of the text
+	parted  bool   // what was printed last is not a part of the text
 	pending string // of the text: what the agent says on its way, until it is known as that
 }
 
@@ -59,7 +59,7 @@ func (t *textAnswer) piece(p piece) error {
 // cutOff is said of an answer that is not whole.
 const cutOff = "The answer was cut off: the model reached its length limit."
 
-// aside prints a line that is no part of the answer.
+// aside prints a line that is not a part of the answer.
 func (t *textAnswer) aside(line string) error {
 	if t.Quiet {
 		return nil

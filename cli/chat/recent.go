@@ -64,8 +64,8 @@ func recent(a *kit.App) (*recentFile, error) {
 // List implements [tui.Recent].
 func (r *recentFile) List(context.Context) ([]tui.Conversation, error) { return r.read() }
 
-// Remember implements [tui.Recent]. A chat that goes on with a conversation by
-// its id does not know how it began, so what is known of that stays.
+// Remember implements [tui.Recent]. A chat that continues a conversation by its id does
+// not know how it began, so what is known of that stays.
 func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) error {
 	return r.change(ctx, "remember conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
 		if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
@@ -123,8 +123,8 @@ func (r *recentFile) change(ctx context.Context, what string, f func([]tui.Conve
 	return atomicfile.Write(r.path, b.Bytes(), atomicfile.Options{MaxMode: 0o600})
 }
 
-// remember keeps the conversation of a question that named one. That it cannot
-// is no failure of the question.
+// remember keeps the conversation of a question that named one. The question does not
+// fail if that cannot be kept.
 func (c *session) remember(ctx context.Context, t *turnJSON) {
 	r, err := recent(c.App)
 	if err == nil {

@@ -21,7 +21,7 @@ const (
 	repeatAfter  = time.Minute
 )
 
-// spoken is a show for people that says what is waited for when nothing comes.
+// spoken is a show for people: when nothing comes, it says what ohgw waits for.
 type spoken struct {
 	show  show
 	app   *kit.App

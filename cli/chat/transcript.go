@@ -113,8 +113,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// sentence is a sentence of somebody else as the message of an error: without
-// its full stop, and in lower case unless it begins with a name.
+// sentence turns a sentence from outside into the message of an error: without its full
+// stop, and in lower case unless it begins with a name.
 func sentence(s string) string {
 	s = strings.TrimSuffix(strings.TrimSpace(s), ".")
 	first, size := utf8.DecodeRuneInString(s)

@@ -55,7 +55,7 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 	}
 	can := c.choices(ctx, s)
 	if !can.allow(dir) {
-		if c.CanAsk() || store.has(dir) { // else nobody expects it
+		if c.CanAsk() || store.has(dir) { // else the user does not expect the question
 			c.elsewhere = can.refusal(dir)
 		}
 		return nil
@@ -206,8 +206,8 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string
 	return nil
 }
 
-// unasked decides on dir where nobody is asked: a sandbox lets the agent read it. A
-// home directory is never it.
+// unasked decides on dir where the user is not asked: a sandbox lets the agent read it.
+// It never chooses a home directory.
 func (c *session) unasked(ctx context.Context, dir, broad string) {
 	note := "the agent works in a new, empty directory; to let it work in " + dir + ", add --workspace ."
 	switch {
@@ -236,7 +236,7 @@ func (c *session) keepsReadOnly(ctx context.Context) bool {
 	return level == sandbox.Full || level == sandbox.Reduced
 }
 
-// isPrivate reports whether a directory is no place for a project: one of the whole
+// isPrivate reports whether a directory is not meant for projects: one of the whole
 // system, or one in a hidden directory of the home directory, which has keys and
 // settings.
 func (c *session) isPrivate(dir string) bool {

@@ -18,7 +18,7 @@ type App struct {
 	Out, Err strings.Builder
 }
 
-// New is an App with these variables, whose streams are no terminals and whose
+// New returns an App with these variables, whose streams are not terminals and whose
 // stdin is empty.
 func New(t *testing.T, variables map[string]string) *App {
 	t.Helper()

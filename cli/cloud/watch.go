@@ -70,7 +70,8 @@ func (o *options) follow(ctx context.Context, acc cloud.Account, conv account.Co
 	return &storedFollower{acc: acc, log: log, conv: conv}, err
 }
 
-// mark is a follower from now on, if somebody wants to follow what comes.
+// mark returns a follower from now on. It returns nil if the user neither waits nor
+// follows, or if the run cannot be followed.
 func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) follower {
 	if !w.Wait && !w.Follow {
 		return nil

@@ -160,8 +160,8 @@ func (f *clientFile) write(c connect.Client, text string) (backup string, err er
 	return backup, atomicfile.Write(f.path, []byte(text), atomicfile.Options{})
 }
 
-// undone is the file as it was, and whether there was one. What somebody has
-// changed since stays.
+// undone returns the file as it was, and whether there was one. What the user has changed
+// since stays.
 func (f *clientFile) undone(c connect.Client, values connect.Values) (text string, keep bool, err error) {
 	if f.saved {
 		if again, err := c.Add(f.kept, values); err == nil && again == f.old {

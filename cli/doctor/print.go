@@ -13,7 +13,7 @@ import (
 
 // doing says on a terminal what is going on, on a line that goes away.
 type doing struct {
-	w     *iostream.Writer // nil: nobody looks
+	w     *iostream.Writer // nil: there is no terminal
 	shown int
 }
 

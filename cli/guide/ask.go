@@ -155,7 +155,7 @@ func several(s firstrun.Server) string {
 	return text
 }
 
-// ability is what a server tells of a model, for people: "context 4096, no tools".
+// ability returns what a server reports of a model, for people: "context 4096, no tools".
 func ability(a firstrun.Ability) string {
 	var parts []string
 	if a.Context > 0 {

@@ -23,7 +23,7 @@ type person struct {
 	shown *strings.Builder
 }
 
-// newPerson is somebody in an empty home, who types these lines.
+// newPerson returns a person with an empty home, who types these lines.
 func newPerson(t *testing.T, lines ...string) *person {
 	t.Helper()
 	// What may be on this machine is not looked at.

@@ -111,7 +111,7 @@ func (g *guide) needsNoKey(ctx context.Context) bool {
 	return provider.Keyless && g.plan.BaseURL == "" || setup.OnThisMachine(g.plan.BaseURL)
 }
 
-// typeKey asks for the key. An empty line is no key.
+// typeKey asks for the key. An empty line means that there is no key.
 func (g *guide) typeKey(ctx context.Context) error {
 	provider, _ := firstrun.ProviderNamed(g.plan.Provider)
 	if provider.KeyPage != "" && g.plan.BaseURL == "" {

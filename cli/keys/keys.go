@@ -50,7 +50,7 @@ type options struct {
 	flags kit.SettingFlags // which key store
 }
 
-// addField gives cmd the flag for what is no API key.
+// addField gives cmd the flag for secrets that are not API keys.
 func addField(cmd *cobra.Command, field *string) {
 	cmd.Flags().StringVar(field, "field", "", "a `secret` of AWS instead of the API key")
 	kit.Complete(cmd, "field", setup.KeyFields()...)

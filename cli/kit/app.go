@@ -19,5 +19,5 @@ type App struct {
 	Leaving func(err error)
 }
 
-// CanAsk tells whether somebody is there to answer a question.
+// CanAsk reports whether a user is there to answer a question.
 func (a *App) CanAsk() bool { return a.StdinTTY && a.Stderr.TTY() && !a.NoInput && !a.JSON }

@@ -18,7 +18,7 @@ import (
 // that it starts, which LookPath or a person has named.
 type Env struct {
 	Stdin          io.Reader
-	StdinTTY       bool // somebody can be asked
+	StdinTTY       bool // a user can be asked
 	Stdout, Stderr *iostream.Writer
 	Getenv         func(string) string
 	Environ        func() []string // for the processes of agents: without what is for this one alone
@@ -44,8 +44,8 @@ type Env struct {
 	// Usual says where a program with this usual address is; nil: there.
 	Usual func(address string) string
 
-	// Adopt makes this process responsible for the programs that agents leave
-	// behind, and gives what ends them. Nil: nobody is.
+	// Adopt makes this process responsible for the programs that agents leave behind, and
+	// returns what ends them. Nil: no process is responsible.
 	Adopt func(programs string, all bool) (leave func() error)
 
 	// Keyring is the system keyring if it is nil.

@@ -11,8 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
-// ErrReaderGone says that nobody reads stdout any more. It is no failure that
-// anybody wants to hear of.
+// ErrReaderGone says that the reader of stdout has gone. It is not reported as a failure.
 var ErrReaderGone = errors.New("the reader of the output is gone")
 
 // ExitError ends ohgw with the exit code of a program that it has run. Nothing is
@@ -62,7 +61,7 @@ func (a *App) PrintJSON(v any) error {
 	return nil
 }
 
-// Note tells the person something that is no data; not with --quiet.
+// Note prints a message that is not data to the user; not with --quiet.
 func (a *App) Note(format string, args ...any) {
 	if !a.Quiet {
 		a.Tell(fmt.Sprintf(format, args...))
@@ -116,5 +115,5 @@ func WriteText(w io.Writer, text string) error {
 
 // WriteJSONLine writes v on one line.
 func WriteJSONLine(w io.Writer, v any) {
-	_ = plainjson.Write(w, v) // Nobody is left to tell.
+	_ = plainjson.Write(w, v) // The output itself failed: the error cannot be shown.
 }

@@ -68,7 +68,7 @@ func WithSignals(parent context.Context, exit func(int)) (ctx context.Context, s
 // not the program.
 type interruptKeys struct {
 	mu sync.Mutex
-	to chan<- struct{} // nil: nobody wants them
+	to chan<- struct{} // nil: no command wants them
 }
 
 // keysOf finds the interruptKeys in a context.
@@ -94,7 +94,7 @@ func (k *interruptKeys) lead(to chan<- struct{}) {
 	k.to = to
 }
 
-// leave ends what lead began, unless somebody else leads now.
+// leave ends what lead began, unless another caller leads now.
 func (k *interruptKeys) leave(to chan<- struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,9 +132,9 @@ func LendTerminal(ctx context.Context) (giveBack func()) {
 	return func() { time.AfterFunc(late, func() { k.leave(dropped) }) }
 }
 
-// SurvivePipes lets writes to an output that nobody reads fail, where they
-// would end the program before it can let go of what it has started. The
-// processes that it starts are not changed by it.
+// SurvivePipes lets writes to an output without a reader fail. Otherwise such a write
+// ends the program before it can release what it has started. The processes that it
+// starts are not changed by it.
 func SurvivePipes() (restore func()) {
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE)

@@ -126,7 +126,7 @@ func activeProfile(ctx context.Context, a *kit.App, s *config.Settings) (*chosen
 	keys := secret.NewResolver(keyStore, secret.Providers(), a.Setup().Lookup)
 	names, err := keys.Names(ctx)
 	if err != nil {
-		names = nil // doctor says more
+		names = nil // ohgw doctor reports the error
 	}
 	for i := range list {
 		if list[i].Active {

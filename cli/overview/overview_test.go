@@ -26,8 +26,8 @@ func TestAFreshInstallationHasItsNextSteps(t *testing.T) {
 	}
 }
 
-// An agent-server that nobody named is offered beside LLMs, until the user has chosen
-// it.
+// An agent-server that the user has not named is offered beside LLMs, until the user has
+// chosen it.
 func TestAChosenAgentServerIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	server := fakeserver.New(t, fakeserver.Options{})

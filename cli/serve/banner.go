@@ -114,7 +114,7 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	}
 	fmt.Fprintln(w, w.Styled(iostream.Bold, "ohgw "+g.info.Version+" is ready."))
 	fmt.Fprintln(w)
-	_ = t.WritePairs(w) // To stderr; nobody is left to tell.
+	_ = t.WritePairs(w) // To stderr: an error cannot be shown anywhere.
 	if !g.key.Value.IsZero() {
 		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
 	}

@@ -197,7 +197,7 @@ func tellDetached(ctx context.Context, a *kit.App, r readyJSON) {
 	t.Add("Agents", r.Backend.Name+" "+r.Backend.Version)
 	t.Add("Log", r.Log)
 	a.Note("%s\n", a.Stderr.Styled(iostream.Bold, "ohgw "+r.Version+" is ready, in the background."))
-	_ = t.WritePairs(a.Stderr) // To stderr; nobody is left to tell.
+	_ = t.WritePairs(a.Stderr) // To stderr: an error cannot be shown anywhere.
 	if key, err := a.Setup().DefaultToken(ctx); err == nil && r.Key == serving.DefaultKey {
 		a.Note("\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s", r.BaseURL, key.Reveal())
 	}

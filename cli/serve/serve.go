@@ -225,8 +225,7 @@ func sayStopping(a *kit.App, runs daemon.RunHealth, drain time.Duration) {
 	a.Hint("\nStopping. Running answers have %s to finish; press Ctrl-C again to end them at once.", drain)
 }
 
-// tellManager tells the service manager something. That it does not hear it is
-// no reason to stop.
+// tellManager reports states to the service manager. The gateway continues if that fails.
 func tellManager(a *kit.App, states ...string) {
 	if err := systemd.Notify(a.Getenv, states...); err != nil {
 		a.Note("warning: %v", err)

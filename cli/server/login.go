@@ -68,7 +68,7 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 		return err
 	}
 	if err := o.Setup().Reach(ctx, stored.KeyStore); err != nil {
-		return err // Before somebody confirms a code for nothing.
+		return err // Before the user confirms a code for nothing.
 	}
 	key, err := o.confirm(ctx, server)
 	if err != nil {

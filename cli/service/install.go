@@ -110,7 +110,7 @@ func warnVariables(a *kit.App, s *config.Settings) {
 	}
 }
 
-// start lets the system start the service, or start it anew.
+// start lets the system start the service, or restart it.
 func (m *manager) start(ctx context.Context, changed bool) error {
 	if m.goos == "darwin" {
 		if changed {

@@ -35,8 +35,8 @@ and a value separated by a tab.`, 0, fault.Failed, fault.Usage, fault.Unreachabl
 	}
 }
 
-// serviceJSON is the state of the service. It may be that nobody can tell
-// whether it is enabled.
+// serviceJSON is the state of the service. It may be unknown whether the service is
+// enabled.
 type serviceJSON struct {
 	Installed bool   `json:"installed"`
 	File      string `json:"file"`

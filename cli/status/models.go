@@ -95,7 +95,7 @@ func (o *modelsOptions) gateway(ctx context.Context) (c *running.Daemon, end fun
 	return &running.Daemon{HTTP: own.HTTP, Base: own.URL, Key: own.Key}, own.Stop, nil
 }
 
-// printRaw prints a JSON document of somebody else, indented.
+// printRaw prints a JSON document from outside, indented.
 func printRaw(a *kit.App, raw []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {

@@ -57,8 +57,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// servePages serves the canvas as docs/native.md does: what is no file is a path that
-// its index page knows.
+// servePages serves the canvas as docs/native.md does: a path that is not a file is one
+// that its index page knows.
 func servePages(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join("node_modules", "@openhands", "agent-canvas", "build")

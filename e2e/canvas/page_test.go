@@ -14,8 +14,8 @@ func id(name string) string { return `[data-testid="` + name + `"] >> visible=tr
 func named(name, text string) string { return `[data-testid="` + name + `"]:has-text("` + text + `")` }
 
 // step is a part of a journey, which begins where the one before it ends. At its end the
-// page has caused no trouble, and is photographed. It is no subtest, which would be run
-// again without the steps before it.
+// page has caused no trouble, and is photographed. It is not a subtest, because a subtest
+// would be run again without the steps before it.
 func (w *world) step(t *testing.T, name string, do func()) {
 	t.Helper()
 	t.Log(name)

@@ -51,9 +51,9 @@ func TestAgentsBehindALiteLLMProxy(t *testing.T) {
 // dialectCase is a dialect in which the proxy is spoken to.
 type dialectCase struct {
 	modelCase
-	// half says that the proxy reads and writes only a part of the dialect: of
-	// Google's it reads pictures in the second spelling of their member only,
-	// counts no tokens, and makes a 500 of refusals that are no limits.
+	// half says that the proxy reads and writes only a part of the dialect: of Google's it
+	// reads pictures in the second spelling of their member only, counts no tokens, and
+	// answers refusals other than limits with a 500.
 	half bool
 }
 
@@ -66,7 +66,7 @@ func newProxy(t *testing.T, upstream string) string {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close() // nobody else is in this namespace
+	_ = listener.Close() // there is no other process in this namespace
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, "--config", filepath.Join("testdata", "litellm.yaml"), "--host", "127.0.0.1", "--port", port)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -86,7 +86,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		header: req.Header.Clone(), body: body,
 	}
 	if req.Method != http.MethodPost || got.path == "/api/show" {
-		// Questions about a model, for whose answer nobody waits.
+		// Questions about a model, for whose answer no caller waits.
 		http.Error(w, `{"error":"there is no such thing"}`, http.StatusNotFound)
 		return
 	}
@@ -139,8 +139,8 @@ var certificates = sync.OnceValues(func() (*authority, error) {
 	return &authority{certificate: certificate, key: key, issued: map[string]*tls.Certificate{}}, nil
 })
 
-// trust writes the authority down, and has this process and those that it
-// starts trust it and nobody else.
+// trust writes the authority to path. This process, and those that it starts, trust that
+// authority and no other.
 func trust(path string) error {
 	a, err := certificates()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package sandbox makes attempts to leave the sandbox, and does everyday work in it,
-// with the built program and as an ordinary user: root starts the tests as nobody.
+// Package sandbox makes attempts to leave the sandbox, and does everyday work in it, with
+// the built program and as an ordinary user: root starts the tests as uid 65534.
 //
 // The attempts run inside by `ohgw sandbox run`, from the program in ./attempt. What
 // came of them is looked at from outside: files of the user before and after,

@@ -83,7 +83,7 @@ func (w *world) hook(command string) {
 // namespaces: each command says the level that there is, and an agent has it.
 func TestAttemptsAfterAFinding(t *testing.T) {
 	w := newWorld(t, sandbox.Full)
-	if err := os.Remove(w.at(".local/state/ohgw/tokens.json")); err != nil { // it is none
+	if err := os.Remove(w.at(".local/state/ohgw/tokens.json")); err != nil { // a decoy, not a token store
 		t.Fatal(err)
 	}
 	llm := llmtest.New(t)

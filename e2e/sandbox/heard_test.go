@@ -54,7 +54,7 @@ func (h *heard) wait(text string) {
 	}
 }
 
-// has says that somebody has heard the token.
+// has reports whether the token was heard.
 func (h *heard) has(token string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,8 +110,8 @@ func (h *heard) receive(name string, conn net.PacketConn) {
 	}
 }
 
-// resolve answers every question for a name with addresses of this machine; nil if it
-// is none.
+// resolve answers every question for a name with addresses of this machine; nil if packet
+// is not such a question.
 func resolve(packet []byte) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(packet); err != nil || len(m.Questions) != 1 {

@@ -31,7 +31,7 @@ const (
 	stageTests     = "tests"     // an ordinary user: runs the tests
 )
 
-// nobody is the ordinary user that root becomes.
+// The ordinary user that root becomes.
 const nobody = 65534
 
 // TestMain builds the programs, and starts this one again as an ordinary user: once
@@ -108,7 +108,7 @@ func makeRoot() (string, error) {
 			return "", err
 		}
 		if dir == "bin" {
-			continue // nobody's attempts do not change what they run
+			continue // the attempts of the ordinary user do not change what they run
 		}
 		if err := os.Chown(filepath.Join(root, dir), uid(), uid()); os.Getuid() == 0 && err != nil {
 			return "", err

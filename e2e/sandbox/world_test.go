@@ -272,7 +272,7 @@ func (w *world) newVictim() *victim {
 	return v
 }
 
-// killed says that somebody has ended the victim.
+// killed reports whether another process has ended the victim.
 func (v *victim) killed() bool {
 	select {
 	case err := <-v.end:

@@ -66,7 +66,7 @@ func (a *actor) chat(ctx context.Context) {
 	}
 }
 
-// take finds a conversation to go on with.
+// take returns a conversation to continue.
 func (a *actor) take(fits func(*kept) bool) *kept {
 	for i := len(a.kept) - 1; i >= 0; i-- {
 		if k := a.kept[i]; fits(k) && k.sent < longest {

@@ -2,7 +2,7 @@
 // real terminal (tmux) with real keys, and the embedded agent behind a real
 // gateway. Only the LLM is scripted (internal/testkit/llmtest).
 //
-// Its tests have the build tag e2e. What a screen has to show is in testdata,
-// one file a state and size; `go test -tags e2e ./e2e/terminal -update` writes
-// those anew, for somebody to look at.
+// Its tests have the build tag e2e. What a screen has to show is in testdata, one file a
+// state and size; `go test -tags e2e ./e2e/terminal -update` rewrites those, for a person
+// to look at.
 package terminal

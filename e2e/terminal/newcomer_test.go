@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// newNewcomer is somebody with an empty home, no keyring and no key, who has a
+// newNewcomer returns a person with an empty home, no keyring and no key, who has a
 // project and a scripted LLM that nothing knows of yet.
 func newNewcomer(t testing.TB) *person {
 	p := newPerson(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// freeAddress is an address that nobody has now.
+// freeAddress returns an address on which no process listens now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

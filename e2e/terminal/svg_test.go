@@ -22,8 +22,8 @@ var screensDir = filepath.Join("..", "..", "docs", "screens")
 // pictured is the size of the terminal in them.
 var pictured = size{78, 22}
 
-// TestPicturesShowTheProgramAsItIs compares the pictures of the documents with
-// the program; scripts/screens writes them anew.
+// TestPicturesShowTheProgramAsItIs compares the pictures of the documents with the
+// program; scripts/screens rewrites them.
 func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -180,7 +180,7 @@ func (s style) with(parameters string) style {
 		return style{}
 	}
 	for i := 0; i < len(codes); i++ {
-		n, _ := strconv.Atoi(codes[i]) // What is no number is 0, as terminals have it.
+		n, _ := strconv.Atoi(codes[i]) // What is not a number is 0, as terminals have it.
 		switch {
 		case n == 0:
 			s = style{}

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// person is somebody with a home, a scripted LLM and a profile for it.
+// person is a user with a home, a scripted LLM and a profile for it.
 type person struct {
 	testing.TB
 	home string

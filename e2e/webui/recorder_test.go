@@ -72,7 +72,7 @@ func (r *recorder) all() []exchange {
 	return append([]exchange(nil), r.seen...)
 }
 
-// chats are those that were no housekeeping.
+// chats returns the exchanges that were not housekeeping.
 func (r *recorder) chats() []exchange {
 	var list []exchange
 	for _, e := range r.all() {

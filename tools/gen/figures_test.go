@@ -131,7 +131,7 @@ func TestTheDocsSayTheDefaultsOfTheProgram(t *testing.T) {
 	}
 }
 
-// A variable that no page and no help names is found by nobody; one that the
+// A variable that no page and no help names cannot be found by users; one that the
 // program does not read does nothing.
 func TestEveryVariableIsDescribed(t *testing.T) {
 	t.Parallel()

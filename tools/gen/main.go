@@ -100,7 +100,7 @@ func output(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// world is one in which nothing is set and nobody sits.
+// world returns an environment in which nothing is set and no user is present.
 func world(stdout, stderr io.Writer) *cli.Env {
 	return &cli.Env{
 		Stdout: iostream.New(stdout, false, nil),

@@ -66,7 +66,7 @@ func (p *packer) look(ctx context.Context) error {
 	return err
 }
 
-// make builds what can be built and gives the names of the files.
+// make builds what can be built and returns the paths of the files.
 func (p *packer) make(ctx context.Context, only string) ([]string, error) {
 	var made []string
 	for _, system := range p.config.Builds[0].OS {

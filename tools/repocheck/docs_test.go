@@ -296,7 +296,7 @@ func TestNothingNamesAMachine(t *testing.T) {
 		}
 		text := read(t, name)
 		if strings.Contains(text, "\x00") {
-			continue // a picture, or what somebody has just built
+			continue // a picture, or a file that has just been built
 		}
 		// The pattern takes a minute for all lines of the repository.
 		names := func(text string) bool {

@@ -62,7 +62,7 @@ type doneMsg struct {
 // Init loads the first page.
 func (m *model) Init() tea.Cmd { return m.load(true) }
 
-// run makes a command that is waited for at the end.
+// run returns a command that the browser waits for at its end.
 func (m *model) run(do func(context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		m.wait.Add(1)

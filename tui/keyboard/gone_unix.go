@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gone reports whether nobody is at the other end of a terminal any more. Nothing is
-// read from it.
+// Gone reports whether the other end of a terminal is closed. It reads nothing from the
+// terminal.
 func Gone(in io.Reader) bool {
 	file, ok := Bare(in).(*os.File)
 	if !ok {

@@ -165,8 +165,8 @@ func (r *Reader) parts(begin int) (text, reports []byte) {
 	return append(text, r.out[begin:]...), reports
 }
 
-// bursts reports whether a text is a paste without brackets, or goes on with one.
-// follows is whether it has more than one read brings.
+// bursts reports whether a text is a paste without brackets, or continues one. follows is
+// whether it has more than one read brings.
 func (r *Reader) bursts(text []byte, follows bool) bool {
 	switch {
 	case bytes.ContainsFunc(text, isKey):
@@ -192,8 +192,8 @@ func (r *Reader) unburst() {
 	}
 }
 
-// resume prepares for a chunk: a sequence may go on with it that is late, or whose
-// Esc was taken for a key.
+// resume prepares for a chunk: it may continue a sequence that is late, or whose Esc was
+// taken for a key.
 func (r *Reader) resume(chunk []byte) {
 	now := r.now()
 	if len(r.held) == 1 && now.Sub(r.heldAt) > escTime && bytes.IndexByte([]byte("[]P_"), chunk[0]) < 0 {

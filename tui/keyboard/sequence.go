@@ -19,7 +19,7 @@ type verdict int
 const (
 	goesOn   verdict = iota // the sequence is not complete
 	complete                // it is, with this byte
-	typed                   // it is none: the bytes were typed
+	typed                   // it is not a sequence: the bytes were typed
 	torn                    // it is an answer whose rest will not come
 )
 

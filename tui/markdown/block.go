@@ -85,7 +85,8 @@ func (w *writer) list(l *ast.List, width int) []string {
 	return lines
 }
 
-// bullet is the mark of a list without numbers; it tells how deep it is in.
+// bullet returns the mark of a list without numbers, which shows how deep the list is
+// nested.
 func (w *writer) bullet(l ast.Node) string {
 	depth := 0
 	for p := l.Parent(); p != nil; p = p.Parent() {

@@ -11,11 +11,11 @@ const maxBlock = 8 << 10
 // Block is a part of a text that is rendered by itself.
 type Block struct {
 	Src string // all of it, with the empty lines that follow
-	// Fence is the line that opened the code which this block goes on with;
-	// empty in all others.
+	// Fence is the line that opened the code which this block continues; empty in all
+	// others.
 	Fence string
-	// Joined is set where a block goes on with the one before because that one
-	// was full, and not because something new begins.
+	// Joined is set where a block continues the one before because that one was full, and
+	// not because something new begins.
 	Joined bool
 }
 
@@ -31,7 +31,7 @@ type Splitter struct {
 
 // lines is what the lines of the open block say about the next one.
 type lines struct {
-	list  bool   // the block is a list: indented lines and items go on with it
+	list  bool   // the block is a list: indented lines and items continue it
 	blank bool   // the last line was empty
 	ended bool   // the block is complete, whatever comes
 	fence string // the characters that close the code we are in
@@ -81,8 +81,8 @@ func (s *Splitter) Open() Block {
 	return b
 }
 
-// cut says where the open block ends and whether the next one is joined to it;
-// -1 if nobody knows yet.
+// cut returns where the open block ends and whether the next one is joined to it; -1 if
+// that is not known yet.
 func (s *Splitter) cut() (int, bool) {
 	src := s.open.String()
 	for {

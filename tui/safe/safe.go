@@ -212,7 +212,7 @@ func hidden(r rune) bool {
 		r >= 0x202a && r <= 0x202e,                // embeddings and overrides
 		r >= 0x2060 && r <= 0x206f,                // isolates, invisible operators
 		r >= 0xfff0 && r <= 0xfffb,                // annotations
-		r >= 0xe0000 && r <= 0xe0fff:              // tags: a text nobody sees
+		r >= 0xe0000 && r <= 0xe0fff:              // tags: a text that is not visible
 		return true
 	}
 	return false

@@ -106,8 +106,8 @@ func (s *Session) New() tea.Cmd {
 	return s.Look()
 }
 
-// Resume goes on with the conversation of an id, or of the only one that begins
-// so, unless there is none.
+// Resume continues the conversation of an id, or the only one whose id begins with it. If
+// there is none, the chat says so.
 func (s *Session) Resume(id string) tea.Cmd {
 	if s.cfg.Recent == nil {
 		return s.resumeID(id)
@@ -119,7 +119,7 @@ func (s *Session) resumeID(id string) tea.Cmd {
 	return s.readEarlier(Conversation{ID: id, Place: s.cfg.Place.Title}, false)
 }
 
-// Continue goes on with a conversation that was kept, with its model.
+// Continue continues a conversation that was kept, with its model.
 func (s *Session) Continue(c Conversation) tea.Cmd { return s.readEarlier(c, false) }
 
 // Recent lists the conversations that can be gone on with, narrowed by a query.
@@ -145,8 +145,8 @@ func (s *Session) recalled(msg RecentMsg) tea.Cmd {
 	return nil
 }
 
-// resumeListed goes on with the conversation whose id begins as it was asked for,
-// if the list has just one; else with the one of that id.
+// resumeListed continues the conversation whose id begins as it was asked for, if the
+// list has just one; else the one with that id.
 func (s *Session) resumeListed(msg RecentMsg) tea.Cmd {
 	var found []Conversation
 	for _, c := range msg.List {

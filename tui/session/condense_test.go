@@ -51,7 +51,7 @@ func TestCondenseSaysWhatCameOfIt(t *testing.T) {
 	}
 }
 
-// Where nothing was asked yet, nobody is asked for a summary.
+// Where nothing was asked yet, the gateway is not asked for a summary.
 func TestCondenseOfANewConversationAsksNobody(t *testing.T) {
 	t.Parallel()
 	a := old()

@@ -10,9 +10,9 @@ import (
 	"github.com/ohgw/ohgw/tui/safe"
 )
 
-// Config is all that a session needs of the world. Endpoint, NewID and Now are
-// required; a nil function takes away what it is for, and the chat says so when
-// somebody asks for it.
+// Config is all that a session needs of the world. Endpoint, NewID and Now are required;
+// a nil function takes away what it is for, and the chat says so when the user asks for
+// it.
 type Config struct {
 	Endpoint gateway.Endpoint
 	Place    Place
@@ -23,7 +23,7 @@ type Config struct {
 
 	Recent  Recent
 	History gateway.History
-	Guard   gateway.Guard // nil: nobody can tell about the sandbox, or decide
+	Guard   gateway.Guard // nil: the sandbox is unknown, and no decision is possible
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files, and is called outside of the session's goroutine.
 	Locate    func(dir string) Where
@@ -42,7 +42,7 @@ type Config struct {
 // Place is where the questions go, in words for a person.
 type Place struct {
 	Title   string // "127.0.0.1:6449", "in this process"
-	Backend string // "agent-server", "embedded", ...; empty when nobody knows
+	Backend string // "agent-server", "embedded", ...; empty when unknown
 	Notice  string // shown at the start, e.g. that a daemon was started here
 	Demo    bool   // the answers are scripted
 }
@@ -91,8 +91,8 @@ type Hints struct {
 	Unreachable []string // starts what is not there
 	Locked      []string // gets a key that is accepted
 	NoModels    []string // makes a model, and checks it
-	// Resume is the command that goes on with a conversation later. It is
-	// printed when the chat ends; nil prints nothing.
+	// Resume returns the command that continues a conversation later. The chat prints it
+	// when it ends; nil prints nothing.
 	Resume func(conversation string) string
 	// Left is a sentence about the directory of the conversation, absolute, which is
 	// printed when the chat ends; empty prints nothing. It may read files.
@@ -143,8 +143,8 @@ type Image struct {
 // Label is the picture in a line.
 func (i Image) Label() string { return safe.Line(i.Name) + " · " + human.Size(i.Size) }
 
-// Recent keeps what conversations there were, for a later chat to go on with.
-// Its methods are called outside of the session's goroutine.
+// Recent keeps the conversations that there were, for a later chat to continue. Its
+// methods are called outside of the session's goroutine.
 type Recent interface {
 	// List gives them, the latest first.
 	List(ctx context.Context) ([]Conversation, error)

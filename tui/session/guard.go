@@ -8,10 +8,10 @@ import (
 	"github.com/ohgw/ohgw/tui/safe"
 )
 
-// sandboxMsg is the sandbox of the gateway, or why nobody can tell.
+// sandboxMsg is the sandbox of the gateway, or why it is unknown.
 type sandboxMsg struct {
 	found gateway.Sandbox
-	show  bool // somebody wants to read it
+	show  bool // the user wants to read it
 	err   error
 }
 

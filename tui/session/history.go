@@ -17,7 +17,7 @@ import (
 // maxEarlier is how many items of a conversation are shown when it goes on.
 const maxEarlier = 300
 
-// EarlierMsg is what was said in a conversation, or why nobody can tell.
+// EarlierMsg is what was said in a conversation, or why that is unknown.
 type EarlierMsg struct {
 	Convo Conversation
 	Start bool // the chat begins with it
@@ -26,7 +26,8 @@ type EarlierMsg struct {
 	Err   error
 }
 
-// readEarlier asks what was said in c. Where nobody can tell, it goes on at once.
+// readEarlier asks what was said in c. Where the gateway cannot be asked, the
+// conversation continues at once.
 func (s *Session) readEarlier(c Conversation, start bool) tea.Cmd {
 	if s.cfg.History == nil {
 		return s.resumed(EarlierMsg{Convo: c, Start: start, Err: errNoHistory})
@@ -51,7 +52,7 @@ func (s *Session) earlier(msg EarlierMsg) tea.Cmd {
 	return s.resumed(msg)
 }
 
-// resumed goes on with the conversation, or says that there is none.
+// resumed continues the conversation, or says that there is none.
 func (s *Session) resumed(msg EarlierMsg) tea.Cmd {
 	c := msg.Convo
 	switch {

@@ -70,7 +70,8 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 	return tea.Batch(s.lookSandbox(false), s.ready(back))
 }
 
-// ready goes on with what waited for the gateway. back says that it was lost.
+// ready continues what waited for the gateway. back says that the gateway was lost
+// before.
 func (s *Session) ready(back bool) tea.Cmd {
 	if back && s.Turn == nil && s.Failure != nil && s.Failure.Kind == gateway.Unreachable {
 		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/tui/safe"
 )
 
-// loadedMsg is what the agent of a conversation has, or why nobody can tell.
+// loadedMsg is what the agent of a conversation has, or why that is unknown.
 type loadedMsg struct {
 	skills bool // the skills are asked for, else the MCP servers
 	found  gateway.Extensions

@@ -153,7 +153,7 @@ func (s *Session) holdEnded(msg heldMsg) tea.Cmd {
 	return s.view.Say("no answer in time: " + b.What() + " is refused")
 }
 
-// unhold takes in that nobody waits for a decision about b any more.
+// unhold notes that no command waits for a decision about b any more.
 func (s *Session) unhold(b *Block) {
 	asked := s.Asked == b
 	b.Held = false

@@ -60,7 +60,7 @@ type Session struct {
 
 	before  int      // how many of Blocks are older than the last question
 	blocks  int      // that there were
-	granted []string // what was allowed since the last question, and nobody waits for
+	granted []string // what was allowed since the last question, and no command waits for
 	// undecidable: the gateway takes no decisions about this conversation's sandbox.
 	undecidable bool
 

@@ -225,7 +225,7 @@ func TestAStopKeepsWhatCameUntilThen(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.run(c.Submit("go", "go"))
 		batch, _ := (<-c.msgs).(tea.BatchMsg)
-		go batch[0]() // The question; nobody waits for its pieces yet.
+		go batch[0]() // The question; no caller waits for its pieces yet.
 		synctest.Wait()
 		c.Stop()
 		if got := c.Log.LastAnswer().Source(); got != "half" {

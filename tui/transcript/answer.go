@@ -19,7 +19,7 @@ type Answer struct {
 	done    bool
 	final   bool // the last text alone is the answer
 	foot    cache
-	opened  map[string]bool // actions that somebody opened
+	opened  map[string]bool // actions that the user opened
 	by      string
 }
 

@@ -19,7 +19,7 @@ func (a *Answer) Refuse(r Refusal) {
 	if s == nil {
 		s = &step{bare: true, Action: Action{Line: "the agent starts"}}
 		a.append(s)
-		a.actions-- // it is none
+		a.actions-- // the step is not an action
 		p = a.last()
 	}
 	s.refused = append(s.refused, r)

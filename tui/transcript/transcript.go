@@ -54,7 +54,7 @@ type key struct {
 // minPreview is how high a list must be for previews of folded actions.
 const minPreview = 9
 
-// maxKept is how many rendered cells are kept while nobody sees them.
+// maxKept is how many rendered cells are kept while they are not shown.
 const maxKept = 400
 
 // List is the transcript. Messages are only added, and only the last changes.

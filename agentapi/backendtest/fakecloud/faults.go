@@ -95,7 +95,7 @@ func (s *Server) Calls(method, suffix string) []Call {
 	return calls
 }
 
-// nowhere is a ResponseWriter that nobody reads.
+// nowhere is a ResponseWriter that drops what is written to it.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }

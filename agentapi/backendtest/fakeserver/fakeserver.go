@@ -182,7 +182,7 @@ func (s *Server) all() []*conversation {
 	return all
 }
 
-// Kill ends the server as kill -9 does: nobody hears a word of it.
+// Kill ends the server as kill -9 does: without a word to its clients.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	l := s.life

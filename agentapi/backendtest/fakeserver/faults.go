@@ -160,7 +160,7 @@ func (f *faults) subscribeDelay() time.Duration {
 	return f.subscribe
 }
 
-// nowhere is a ResponseWriter that nobody reads.
+// nowhere is a ResponseWriter that drops what is written to it.
 type nowhere struct{ header http.Header }
 
 func (n *nowhere) Header() http.Header {

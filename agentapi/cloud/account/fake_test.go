@@ -86,7 +86,7 @@ func (r *replay) requests() []string {
 	return list
 }
 
-// clock is a time that passes only when somebody sleeps.
+// clock is a time that passes only while a caller sleeps.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

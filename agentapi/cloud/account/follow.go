@@ -110,7 +110,8 @@ func (c *Client) abandon(ctx context.Context, task v1.Task, conversation string,
 	if id == "" {
 		return cause
 	}
-	// The server may have stored the conversation whose start failed: that is no user.
+	// The server may have stored the conversation whose start failed. That one does not
+	// count as a user of the sandbox.
 	users, err := c.v1.Search(removing, "", id, "", 2)
 	if err == nil && !slices.ContainsFunc(users.Items, func(v v1.Conversation) bool {
 		return transport.Hex(v.ID) != transport.Hex(conversation)

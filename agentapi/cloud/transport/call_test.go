@@ -19,7 +19,7 @@ import (
 
 const cloudKey = "cloud-key-of-the-test"
 
-// clock is a time that passes only when somebody sleeps.
+// clock is a time that passes only while a caller sleeps.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -242,7 +242,7 @@ func TestRequestsStayBelowTheServersLimit(t *testing.T) {
 	passing = passing2
 	for i := range 300 {
 		if i == 150 {
-			passing.now = passing.now.Add(-1000 * time.Hour) // somebody sets the clock back
+			passing.now = passing.now.Add(-1000 * time.Hour) // the user sets the clock back
 			times = times[:0]
 		}
 		if err := c.Call(t.Context(), transport.Request{Path: "/x"}); err != nil {

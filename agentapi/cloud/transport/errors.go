@@ -183,7 +183,7 @@ func fieldText(raw json.RawMessage) string {
 
 const maxWords = 500
 
-// oneLine makes a text of somebody else fit for one line of ours.
+// oneLine turns a text from outside into one line that a message can have.
 func oneLine(text string) string {
 	return truncate.Marked(redact.Text(strings.Join(strings.Fields(text), " ")), maxWords, "…")
 }

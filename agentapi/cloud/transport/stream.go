@@ -85,7 +85,7 @@ func (r *idleReader) expire() {
 func (r *idleReader) Read(p []byte) (int, error) {
 	r.timer.Reset(r.limit)
 	n, err := r.in.Read(p)
-	r.timer.Stop() // It counts while the server is waited for, not while the caller works.
+	r.timer.Stop() // The timer runs while ohgw waits for the server, not while the caller works.
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err

@@ -49,7 +49,7 @@ type Usage struct {
 	Total      int `json:"total"`
 }
 
-// Error is a failure as somebody who uses the library finds it.
+// Error is a failure as a user of the library finds it.
 type Error struct {
 	Class   string `json:"class"`           // name of the exception or type
 	Cause   string `json:"cause,omitempty"` // of the one inside, where the library wraps

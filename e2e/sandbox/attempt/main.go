@@ -125,7 +125,7 @@ func one(self string, a Attempt) Result {
 	return r
 }
 
-// refusal is how programs say that the system refused something, or that somebody
+// refusal is how programs say that the system refused something, or that another process
 // has put back what they had moved.
 var refusal = regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|no such file|not permitted|` +
 	`device or resource busy|cross-device link|network is unreachable|connection refused|could not lock config file|not found|no such process|` +

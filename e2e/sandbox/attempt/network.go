@@ -239,8 +239,8 @@ func byProxy(host, text string) error {
 	return err
 }
 
-// byName looks a name up and connects to it. The answer of the sandbox is no host:
-// what comes back from the connection says whether there was one.
+// byName looks a name up and connects to it. The address in the sandbox's answer is not
+// that of a host: what comes back from the connection says whether there was one.
 func byName(host, port, text string) error {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), wait)
 	if err != nil {
