@@ -172,6 +172,58 @@ func TestSearchOfAnOpenConversation(t *testing.T) {
 	}
 }
 
+// The pieces of a text are counted while no stream has them, so that the next one shows
+// what its client misses.
+func TestPiecesAreCountedWithoutAWatcher(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	feed := make(chan string)
+	w.llm.Reply(llmtest.Reply{Feed: feed})
+	w.open()
+	c, err := w.backend.Control().Open(w.ctx(), w.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	watch := func() agentapi.Stream {
+		s, err := c.Watch(w.ctx(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	piece := func(s agentapi.Stream, text string) *event.Delta {
+		for {
+			e, err := s.Next(w.ctx())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := e.Body.(*event.Delta); ok && d.Content != nil && *d.Content == text {
+				return d
+			}
+		}
+	}
+	first := watch()
+	if err := c.Append(w.ctx(), control.Message{Content: []event.Content{event.Text("go")}}, true); err != nil {
+		t.Fatal(err)
+	}
+	feed <- "This "
+	begun := piece(first, "This ")
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	feed <- "is "
+	second := watch()
+	feed <- "it"
+	if end := piece(second, "it"); begun.Order != 0 || end.Order != 2 || end.Item != begun.Item || end.Attempt != begun.Attempt {
+		t.Errorf("pieces %+v and %+v", begun, end)
+	}
+	close(feed)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The pieces of a text name the event that the text will be in, which has its number in
 // the log.
 func TestPiecesNameTheirEvent(t *testing.T) {

@@ -94,9 +94,11 @@ type Delta struct {
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
 	// Item is the id that the event with the whole text gets, Attempt counts from 1 how
-	// often the model was asked for it. Only deltas of this process have them.
+	// often the model was asked for it, and Order counts from 0 the deltas of an attempt,
+	// whether or not a client watches. Only deltas of this process have them.
 	Item    string `json:"-"`
 	Attempt int    `json:"-"`
+	Order   int    `json:"-"`
 }
 
 // ServerError is a failure of the socket, not of the run.

@@ -37,6 +37,8 @@ type run struct {
 	tooLong    int             // calls in a row that exceeded the context
 	shown      strings.Builder // what was published of an answer that is not in the log
 	item       string          // the id of the event for what the model writes; "" as long as it has written nothing
+	attempt    int             // of the model's at that text, from 1; 0 before its first delta
+	order      int             // of the attempt's next delta
 	costBefore float64         // what the conversation had cost when the run began
 }
 

@@ -96,7 +96,7 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 	resp = new(llm.Response)
 	silent = true
 	r.shown.Reset()
-	r.item = ""
+	r.item, r.attempt = "", 0
 	broke := r.await(context.Background(), func(j *job) {
 		attempt := 1
 		shown := newMaskedDraft(r.cfg.Secrets, func(d event.Delta) {
@@ -135,6 +135,11 @@ func (r *run) delta(d event.Delta) {
 	if d.Content != nil {
 		r.shown.WriteString(*d.Content)
 	}
+	if d.Attempt != r.attempt {
+		r.attempt, r.order = d.Attempt, 0
+	}
+	d.Order = r.order
+	r.order++
 	if r.door.watchers.none() {
 		return
 	}

@@ -57,7 +57,6 @@ func transient(data []byte) []byte { return fmt.Appendf(nil, `{"type":"transient
 type item struct {
 	id      string // "" if it writes none
 	attempt int
-	order   int
 	said    bool // it has some text, beside what it thinks
 	last    *int // the newest number of the log that was seen
 }
@@ -116,7 +115,9 @@ func ended(e event.Event) string {
 	return "cancelled"
 }
 
-// delta are the frames of a piece. A text that another one follows is given up.
+// delta are the frames of a piece. A text that another one follows is given up. One that
+// was begun before the first socket came has no beginning here, and the order of its
+// pieces says how many are missing.
 func (i *item) delta(d *event.Delta) ([]frame, error) {
 	var list []frame
 	if d.Item != i.id {
@@ -126,14 +127,16 @@ func (i *item) delta(d *event.Delta) ([]frame, error) {
 		}
 	}
 	if d.Item != i.id || d.Attempt != i.attempt {
-		i.id, i.attempt, i.order, i.said = d.Item, d.Attempt, 0, false
-		begun, err := framed(itemFrame{Type: "item_started", Item: i.id, Attempt: i.attempt, Anchor: i.last})
-		if err != nil {
-			return nil, err
+		i.id, i.attempt, i.said = d.Item, d.Attempt, d.Order > 0
+		if d.Order == 0 {
+			begun, err := framed(itemFrame{Type: "item_started", Item: i.id, Attempt: i.attempt, Anchor: i.last})
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, begun)
 		}
-		list = append(list, begun)
 	}
-	out := deltaFrame{Type: "delta", Item: i.id, Attempt: i.attempt, Order: i.order, Kind: "text"}
+	out := deltaFrame{Type: "delta", Item: i.id, Attempt: i.attempt, Order: d.Order, Kind: "text"}
 	switch {
 	case d.ReasoningContent != nil:
 		out.Kind, out.Content = "reasoning", *d.ReasoningContent
@@ -144,7 +147,6 @@ func (i *item) delta(d *event.Delta) ([]frame, error) {
 		}
 		i.said = true
 	}
-	i.order++
 	f, err := framed(out)
 	return append(list, f), err
 }

@@ -154,23 +154,44 @@ func TestTextsOfASession(t *testing.T) {
 	w.user("go")
 	conn := w.session(t, "")
 	wantFrames(t, conn, "sync - 0", "transient state idle")
-	say := func(item string, attempt int, text string) {
-		w.conv.Put(event.SourceAgent, &event.Delta{Content: &text, Item: item, Attempt: attempt})
+	say := func(item string, attempt, order int, text string) {
+		w.conv.Put(event.SourceAgent, &event.Delta{Content: &text, Item: item, Attempt: attempt, Order: order})
 	}
 	think := "hm"
 	w.conv.Put(event.SourceAgent, &event.Delta{ReasoningContent: &think, Item: "a", Attempt: 1})
-	say("a", 1, "one")
-	say("a", 2, "\n\none")
-	say("a", 2, "\n\ntwo")
+	say("a", 1, 1, "one")
+	say("a", 2, 0, "\n\none")
+	say("a", 2, 1, "\n\ntwo")
 	wantFrames(t, conn, "started a/1 after 0", `delta a/1/0 reasoning "hm"`, `delta a/1/1 text "one"`,
 		"started a/2 after 0", `delta a/2/0 text "one"`, `delta a/2/1 text "\n\ntwo"`)
-	say("b", 1, "other")
+	say("b", 1, 0, "other")
 	wantFrames(t, conn, "aborted a/2 superseded", "started b/1 after 0", `delta b/1/0 text "other"`)
 	w.conv.Done(event.Paused)
 	wantFrames(t, conn, "aborted b/1 cancelled", "durable 1 execution_status paused", "transient state paused")
-	say("c", 1, "and")
+	say("c", 1, 0, "and")
 	w.conv.Done(event.Failed)
 	wantFrames(t, conn, "started c/1 after 1", `delta c/1/0 text "and"`, "aborted c/1 error", "durable 2 execution_status error", "transient state error")
+}
+
+// A socket that comes while a text is written gets its pieces with the order that they
+// have, so that its client sees what is missing. The first pieces went to a socket that
+// has ended, with all that the server knew of them.
+func TestASocketInTheMiddleOfATextSaysWhatItMisses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{})
+	w.user("go")
+	for order, text := range []string{"This ", "is ", "the ", "answer"} {
+		conn := w.session(t, "&after_seq=0")
+		wantFrames(t, conn, "sync 0 0", "transient state idle")
+		w.conv.Put(event.SourceAgent, &event.Delta{Content: &text, Item: "a", Attempt: 1, Order: order})
+		if order == 0 {
+			wantFrames(t, conn, "started a/1 after 0")
+		}
+		wantFrames(t, conn, fmt.Sprintf("delta a/1/%d text %q", order, text))
+		if err := conn.CloseNow(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A text is closed by the event that has its id, and by nothing else.
