@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/cli"
 	"github.com/ohgw/ohgw/cli/clitest"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 )
 
 // flow is a machine with model servers, of which each remembers what it was sent.
@@ -110,7 +111,7 @@ func passTo(t *testing.T, to string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return httputil.NewSingleHostReverseProxy(u)
+	return proxytest.Duplex(httputil.NewSingleHostReverseProxy(u))
 }
 
 // run runs a command line. The test does not fail if the command does: what it sends

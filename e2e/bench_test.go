@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -46,7 +47,7 @@ var targets = []struct {
 		if err != nil {
 			b.Fatal(err)
 		}
-		proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1})
+		proxy := httptest.NewServer(proxytest.Duplex(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1}))
 		b.Cleanup(proxy.Close)
 		return target{url: proxy.URL, llm: llm}
 	}},

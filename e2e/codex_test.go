@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 )
 
 // codex is the Codex CLI with a home of its own and the settings of `ohgw connect`.
@@ -76,7 +77,7 @@ func newFlaky(t *testing.T, target string) *flaky {
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
 	p := &flaky{}
-	p.Server = httptest.NewServer(&httputil.ReverseProxy{
+	p.Server = httptest.NewServer(proxytest.Duplex(&httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(at) },
 		Transport:     transport,
 		FlushInterval: -1,
@@ -87,7 +88,7 @@ func newFlaky(t *testing.T, target string) *flaky {
 			}
 			return nil
 		},
-	})
+	}))
 	t.Cleanup(p.Close)
 	return p
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -87,7 +88,7 @@ func watchRefusals(t *testing.T, server string) *refusals {
 		}
 		return nil
 	}
-	srv := httptest.NewServer(proxy)
+	srv := httptest.NewServer(proxytest.Duplex(proxy))
 	t.Cleanup(srv.Close)
 	r.URL = srv.URL
 	return r

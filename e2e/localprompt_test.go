@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 )
 
 // The prompt of an agent for a small context leaves most of it to the user, by the count
@@ -81,7 +83,7 @@ func recordRequests(t *testing.T, server string) *recorder {
 		t.Fatal(err)
 	}
 	r := &recorder{}
-	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy := proxytest.Duplex(httputil.NewSingleHostReverseProxy(target))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/chat/completions") {
 			body, err := io.ReadAll(req.Body)

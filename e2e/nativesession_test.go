@@ -24,6 +24,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -70,7 +71,7 @@ func newWire(t *testing.T, to string) *wire {
 			return err
 		},
 	}
-	server := httptest.NewUnstartedServer(proxy)
+	server := httptest.NewUnstartedServer(proxytest.Duplex(proxy))
 	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

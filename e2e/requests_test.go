@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 )
 
 // TestRequestsOfATurn lists what the gateway asks of a real agent-server for one
@@ -92,7 +93,7 @@ func listen(t *testing.T, to string) *listener {
 		t.Fatal(err)
 	}
 	l := &listener{}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1}
+	proxy := proxytest.Duplex(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		name := r.Method + " " + anID.ReplaceAllString(r.URL.Path, "ID")

@@ -33,8 +33,12 @@ func run(target string) error {
 	}
 	fmt.Println("http://" + ln.Addr().String())
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 64
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1}
 	go func() {
-		_ = http.Serve(ln, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1})
+		_ = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).EnableFullDuplex() // internal/testkit/proxytest has the reason
+			proxy.ServeHTTP(w, r)
+		}))
 	}() // ends with the process
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ohgw/ohgw/internal/testkit/proxytest"
 )
 
 // recorder stands between Open WebUI and the gateway and keeps what passes.
@@ -49,6 +51,7 @@ func record(t *testing.T, gateway string) *recorder {
 		}
 		return nil
 	}
+	passOn := proxytest.Duplex(proxy)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/chat/completions") {
 			body, err := io.ReadAll(req.Body)
@@ -58,7 +61,7 @@ func record(t *testing.T, gateway string) *recorder {
 			req.Body = io.NopCloser(bytes.NewReader(body))
 			req = req.WithContext(withBody(req.Context(), body))
 		}
-		proxy.ServeHTTP(w, req)
+		passOn.ServeHTTP(w, req)
 	}))
 	t.Cleanup(server.Close)
 	r.URL = server.URL

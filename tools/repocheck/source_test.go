@@ -64,6 +64,19 @@ func TestPackagesAreNamedForWhatTheyHold(t *testing.T) {
 	}
 }
 
+// A reverse proxy of net/http breaks answers off on a busy machine unless its server reads
+// the request while it writes the answer (internal/testkit/proxytest has the reason).
+func TestReverseProxiesReadToTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		text := read(t, s.name)
+		makes := strings.Contains(text, "&httputil.ReverseProxy"+"{") || strings.Contains(text, "httputil.NewSingleHostReverseProxy"+"(")
+		if makes && !strings.Contains(text, "EnableFullDuplex") && !strings.Contains(text, "proxytest.Duplex(") {
+			t.Errorf("%s has a reverse proxy without EnableFullDuplex; in a test, put it into proxytest.Duplex", s.name)
+		}
+	}
+}
+
 // TestPackageVariablesAreNeverWritten keeps package variables what they are
 // for: errors, tables and patterns that Go has no constants for. The two packages that
 // work in init are there for that.

@@ -87,6 +87,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(r.Context())
 	r.Header.Del("Upgrade") // only sockets are upgraded, elsewhere
+	// The server would close the request's body with the first byte of the answer. Where
+	// the transport has not read the body's end by then, it breaks the answer off.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always has it
 	h.proxy.ServeHTTP(w, r)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
@@ -79,6 +80,56 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		r.Method, r.RequestURI, h.Get("X-Session-API-Key"), h.Get("Authorization") + h.Get("X-Api-Key") + h.Get("Api-Key"), h.Get("Cookie"),
 		h.Get("Origin"), string(body), h.Get("X-Expose-Secrets"),
 	})
+}
+
+// A server may begin its answer before it has read the end of the request.
+func TestAnAnswerMayBeginBeforeTheRequestHasEnded(t *testing.T) {
+	t.Parallel()
+	at, _ := gateway(t, server(t, func(w http.ResponseWriter, r *http.Request) {
+		body := http.NewResponseController(w)
+		if err := body.EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		for range 3 {
+			piece := make([]byte, 1)
+			if _, err := io.ReadFull(r.Body, piece); err != nil {
+				return
+			}
+			_, _ = w.Write(piece)
+			_ = body.Flush()
+		}
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // without an end the test would wait for one
+	defer cancel()
+	request, send := io.Pipe()
+	defer send.Close()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at+"/api/bash/execute_bash_command", request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = send.Write([]byte("1")) }()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer := make([]byte, 1)
+	for _, want := range []string{"1", "2", "3"} {
+		if want != "1" {
+			if _, err := send.Write([]byte(want)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.ReadFull(resp.Body, answer); err != nil || string(answer) != want {
+			t.Fatalf("the answer goes on with %q, %v; want %q", answer, err, want)
+		}
+	}
+	if err := send.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
+		t.Errorf("the end of the answer: %q, %v", rest, err)
+	}
 }
 
 func TestARequestReachesTheServerWithItsKeyAlone(t *testing.T) {
