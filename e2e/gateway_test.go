@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,11 +25,24 @@ import (
 // patience bounds every wait for a process; no test should come near it.
 const patience = 60 * time.Second
 
-// The keys of every gateway here. The second one is another user's.
+// The keys of every gateway here. The second one is another user's. Then there are
+// ownKeys more, for tests that share a gateway and say the same words to it.
 const (
-	gatewayKey = "sk-gateway-e2e-0123456789"
-	otherKey   = "sk-gateway-e2e-9876543210"
+	anyKey     = "sk-gateway-e2e-"
+	gatewayKey = anyKey + "0123456789"
+	otherKey   = anyKey + "9876543210"
+	ownKeys    = 32
 )
+
+func keys() string {
+	list := []string{gatewayKey, otherKey}
+	for i := range ownKeys {
+		list = append(list, numberedKey(i))
+	}
+	return strings.Join(list, ",")
+}
+
+func numberedKey(i int) string { return fmt.Sprintf("%sown-%02d-0123456789", anyKey, i) }
 
 // gateway is a running `ohgw serve`.
 type gateway struct {
@@ -38,6 +52,18 @@ type gateway struct {
 	log     string // file
 	process *processtest.Server
 	stopped bool
+	given   atomic.Int64 // of ownKeys
+}
+
+// ownKey is a key that no other test has: a conversation that no id names is found by its
+// words, among those of its key.
+func (g *gateway) ownKey(t testing.TB) string {
+	t.Helper()
+	i := int(g.given.Add(1)) - 1
+	if i >= ownKeys {
+		t.Fatal("the gateway has no key left")
+	}
+	return numberedKey(i)
 }
 
 // server is where an agent-server is.
@@ -87,7 +113,7 @@ func start(t testing.TB, program, home string, args []string, env ...string) *ga
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		append([]string{"serve", "--addr", address, "--log-format", "json"}, args...)...)
-	cmd.Env = append(append(environment(home), "OHGW_API_KEYS="+gatewayKey+","+otherKey), env...)
+	cmd.Env = append(append(environment(home), "OHGW_API_KEYS="+keys()), env...)
 	var err error
 	if g.process, err = processtest.Start(cmd, g.log); err != nil {
 		t.Fatal(err)
@@ -123,7 +149,7 @@ func (g *gateway) stop(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{gatewayKey, otherKey, "sk-session-test", "sk-llm-test", promptMark} {
+	for _, secret := range []string{anyKey, "sk-session-test", "sk-llm-test", promptMark} {
 		if bytes.Contains(log, []byte(secret)) {
 			t.Errorf("the log contains %q", secret)
 		}

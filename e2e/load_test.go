@@ -140,8 +140,11 @@ func TestAThousandIdleStreamsAreCheap(t *testing.T) {
 	before := g.resident()
 	var open sync.WaitGroup
 	var streams [n]*http.Response
+	starting := make(chan struct{}, 50) // idle streams are measured, not a thousand that start at once
 	for i := range streams {
 		open.Go(func() {
+			starting <- struct{}{}
+			defer func() { <-starting }()
 			text, _ := prompt("[[hang]]")
 			res := g.post(t, chat(text, true))
 			if res.StatusCode != http.StatusOK {

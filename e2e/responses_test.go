@@ -144,7 +144,7 @@ func (g *gateway) does(t *testing.T, tc task) {
 // runs gives a program a task and returns what it prints.
 func (g *gateway) runs(t *testing.T, command []string, dir, task string) map[string]any {
 	t.Helper()
-	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": gatewayKey, "other_key": otherKey, "model": "openhands_scripted", "task": task})
+	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": g.ownKey(t), "other_key": otherKey, "model": "openhands_scripted", "task": task})
 	if err != nil {
 		t.Fatal(err)
 	}
