@@ -38,14 +38,13 @@ func onlyHarmless(before, after string) bool {
 		}
 	}
 	left := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(changed)))
-	return !slices.ContainsFunc(left, func(s string) bool { return !isHarmless(s) })
+	return !slices.ContainsFunc(left, func(s setting) bool { return !isHarmless(s) })
 }
 
 // isHarmless reports whether a setting, of the form of [settings], runs nothing.
-func isHarmless(setting string) bool {
-	name, value, _ := strings.Cut(setting, "=")
+func isHarmless(s setting) bool {
 	// git runs the program of a URL with :: in it, if its settings allow that.
-	return harmless().MatchString(name) && !strings.Contains(value, "::")
+	return harmless().MatchString(s.name) && !strings.Contains(s.value, "::")
 }
 
 // withoutHarm is the later one of two git configurations without the settings that
@@ -73,10 +72,10 @@ func withoutHarm(before, after string) (string, bool) {
 	return kept.String(), onlyHarmless(before, kept.String())
 }
 
-// settings are the lines of a configuration as "section subsection name=value", and
-// how often each is there. One that has other lines is not read.
-func settings(text string) (map[string]int, bool) {
-	found := map[string]int{}
+// settings are the lines of a configuration, their names as "section subsection name",
+// and how often each is there. One that has other lines is not read.
+func settings(text string) (map[setting]int, bool) {
+	found := map[setting]int{}
 	section := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -96,6 +95,6 @@ func settings(text string) (map[string]int, bool) {
 // sectionOf and settingOf name what headerLine and valueLine have found.
 func sectionOf(m []string) string { return strings.ToLower(m[1]) + " " + m[2] + " " }
 
-func settingOf(section string, m []string) string {
-	return section + strings.ToLower(m[1]) + "=" + m[2]
+func settingOf(section string, m []string) setting {
+	return setting{section + strings.ToLower(m[1]), m[2]}
 }

@@ -18,6 +18,8 @@ func TestHarmlessSettings(t *testing.T) {
 		before + "[include]\n\tpath = evil\n":                            false,
 		before + "[remote \"o\"]\n\turl = ext::sh -c evil\n":             false,
 		before + "[remote \"o\"]\n\tuploadpack = evil\n":                 false,
+		before + "[remote \"o url=x\"]\n\tuploadpack = evil\n":           false,
+		before + "[branch \"o=x\"]\n\tremote = origin\n":                 true,
 		before + "[user]\n\tsigningkey = evil\n":                         false,
 		before + "[user] name = Eve\n":                                   false,
 		before + "[user]\n\tname = Eve\\\n[core]\n\tfsmonitor = evil\n":  false,

@@ -248,7 +248,7 @@ func worktreeOf(dir string) string {
 	return ""
 }
 
-// setting is one of a configuration that names a path.
+// setting is one of a configuration.
 type setting struct{ name, value string }
 
 // named are the settings of a configuration that name a path from which git takes

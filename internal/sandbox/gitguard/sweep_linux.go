@@ -267,9 +267,8 @@ func harmlessOf(text string) string {
 	return kept.String()
 }
 
-func isOfNew(setting string) bool {
-	name, value, _ := strings.Cut(setting, "=")
-	return ofNew().MatchString(name) && !strings.Contains(value, "::")
+func isOfNew(s setting) bool {
+	return ofNew().MatchString(s.name) && !strings.Contains(s.value, "::")
 }
 
 // entriesOf is what is in a directory; nothing if there is none.

@@ -68,6 +68,7 @@ func TestHarmlessPartOfAConfiguration(t *testing.T) {
 		ofClone + "[core]\n\tbare = false\\\n\n\tfsmonitor = evil\n":        ofClone + "[core]\n",
 		ofClone + "[include]\n\tpath = evil\n[user]\n\tname = A\n":          ofClone + "[include]\n[user]\n\tname = A\n",
 		"[submodule \"x\"]\n\turl = ext::sh -c evil\n\tupdate = !evil\n":    "[submodule \"x\"]\n",
+		"[submodule \"x url=y\"]\n\tupdate = !evil\n":                       "[submodule \"x url=y\"]\n",
 		"[submodule \"x\"]\n\turl = https://example.com/a\n\tactive = true": "[submodule \"x\"]\n\turl = https://example.com/a\n\tactive = true\n",
 		"\ufeff[core]\n\tfsmonitor = evil\n\tbare = false\n":                "",
 		"[extensions]\n\tworktreeConfig = true\n\tobjectformat = sha256\n":  "[extensions]\n\tobjectformat = sha256\n",
