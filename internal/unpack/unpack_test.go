@@ -20,7 +20,7 @@ import (
 // entry is one of an archive: a file, a directory (its name ends in /), or a link.
 type entry struct{ name, body, link string }
 
-func tarball(t *testing.T, entries ...entry) []byte {
+func tarball(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -49,7 +49,7 @@ func tarball(t *testing.T, entries ...entry) []byte {
 
 func write(w io.Writer, s string) error { _, err := io.WriteString(w, s); return err }
 
-func zipped(t *testing.T, entries ...entry) []byte {
+func zipped(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
