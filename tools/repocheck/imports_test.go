@@ -25,7 +25,7 @@ type rule struct {
 var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine"}
 
 // fakes are the packages of the daemon that stand for its backends in tests.
-var fakes = []string{"daemon/daemontest", "daemon/openhandsapi/nativetest"}
+var fakes = []string{"daemon/daemontest"}
 
 // testOnly are the packages that the program does not import.
 var testOnly = []string{

@@ -2,15 +2,14 @@ package conversations_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/ohgw/ohgw/daemon/openhandsapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/conversations"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/nativetest"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
@@ -28,16 +27,14 @@ type started struct {
 func TestAPartOfAConversation(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	path, c := a.begin()
-	parent := strings.TrimPrefix(path, "/api/conversations/")
+	path, parent := a.begin()
 	var got started
 	a.want(http.StatusCreated, http.MethodPost, path+"/children", `{"task":"Look around.","title":"Look","unknown":1}`, &got)
-	if got.Parent != parent || got.Title == nil || *got.Title != "Look" || got.URL != nil || got.Status == "" || got.Workspace != c.Started.Workspace || got.Isolation != "shared" {
+	if got.Parent != parent || got.Title == nil || *got.Title != "Look" || got.URL != nil || got.Status == "" || got.Workspace != filepath.Join(a.dir, "w") || got.Isolation != "shared" {
 		t.Errorf("a part: %+v", got)
 	}
-	part, err := a.engine.Get(got.ID)
-	if err != nil || part.Started.Parent != parent || part.Started.Suffix != "" {
-		t.Fatalf("started %+v, %v", part, err)
+	if s, _ := a.stored(got.ID); s.Agent.Context.Suffix != "" {
+		t.Errorf("started as %+v", s)
 	}
 	var page struct {
 		Items []struct {
@@ -91,21 +88,18 @@ func TestAPartInAWorktree(t *testing.T) {
 	dir := t.TempDir()
 	made := conversations.Worktree{Dir: filepath.Join(dir, "tree"), Root: filepath.Join(dir, "tree"), Branch: "openhands/part"}
 	var failed error
-	a := &api{t: t, engine: &nativetest.Engine{}, dir: dir}
-	a.handler = openhandsapi.New(openhandsapi.Config{Routes: conversations.Routes(conversations.Config{
-		Engine: a.engine, Dir: dir,
-		Worktree: func(context.Context, string, string) (conversations.Worktree, error) { return made, failed },
-	})})
-	if err := os.MkdirAll(filepath.Join(dir, "w", ".git"), 0o750); err != nil {
+	a := newAPI(t, func(c *conversations.Config) {
+		c.Dir, c.Worktree = dir, func(context.Context, string, string) (conversations.Worktree, error) { return made, failed }
+	})
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "w", ".git"), 0o750), os.Mkdir(made.Dir, 0o750)); err != nil {
 		t.Fatal(err)
 	}
-	var info struct{ ID string }
-	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{`+agentMember+`,"workspace":{"working_dir":"w"}}`, &info)
-	path := "/api/conversations/" + info.ID + "/children"
+	path, _ := a.begin()
+	path += "/children"
 	var got started
 	a.want(http.StatusCreated, http.MethodPost, path, `{"task":"x"}`, &got)
-	if c, err := a.engine.Get(got.ID); err != nil || got.Isolation != "worktree" || got.Workspace != made.Dir || !strings.Contains(c.Started.Suffix, made.Branch) {
-		t.Errorf("a part %+v, %v", got, err)
+	if s, _ := a.stored(got.ID); got.Isolation != "worktree" || got.Workspace != made.Dir || s.Workspace.Dir != made.Dir || !strings.Contains(s.Agent.Context.Suffix, made.Branch) {
+		t.Errorf("a part %+v, started as %+v", got, s)
 	}
 	failed = pydantic.Refuse(pydantic.Fault{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no", Input: true})
 	code, text := a.ask(http.MethodPost, path, `{"task":"x"}`)

@@ -27,9 +27,11 @@ func FuzzBodies(f *testing.F) {
 			f.Add(strings.NewReplacer("AGENT", agentMember, "WORK", workMember).Replace(request[2]))
 		}
 	}
+	all := newAPI(f)
 	f.Fuzz(func(t *testing.T, body string) {
-		a := newAPI(t)
+		a := all.forTest(t)
 		path, _ := a.begin()
+		defer a.ask(http.MethodDelete, path, "")
 		for _, at := range []string{
 			"/events", "/events/respond_to_confirmation", "/secrets", "/confirmation_policy", "/security_analyzer", "/switch_llm",
 			"/switch_profile", "/goal", "/fork", "/navigate", "/ask_agent",
@@ -54,13 +56,15 @@ func FuzzFilters(f *testing.F) {
 	} {
 		f.Add(query)
 	}
+	all := newAPI(f)
 	f.Fuzz(func(t *testing.T, query string) {
 		if _, err := url.ParseQuery(query); err != nil || strings.ContainsAny(query, " #\x00\r\n\t\x7f") {
 			return // no query of a request
 		}
-		a := newAPI(t)
+		a := all.forTest(t)
 		path, _ := a.begin()
-		a.want(http.StatusOK, http.MethodPost, path+"/events", `{"content":[{"type":"text","text":"hi"}],"run":true}`, nil)
+		defer a.ask(http.MethodDelete, path, "")
+		a.say(path, "hi")
 		for _, at := range []string{path + "/events/search", path + "/events/count", "/api/conversations/search", "/api/conversations/count", "/api/conversations", path} {
 			target, err := url.Parse(at + "?" + query)
 			if err != nil {

@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/ohgw/ohgw/daemon/openhandsapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/conversations"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/nativetest"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 )
 
@@ -45,22 +43,17 @@ func TestCreatesOfOneIDAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	worktrees := 0 // the race detector tells of two at once
-	handler := openhandsapi.New(openhandsapi.Config{Routes: conversations.Routes(conversations.Config{
-		Engine: &nativetest.Engine{}, Dir: dir,
-		Worktree: func(_ context.Context, _, dir string) (conversations.Worktree, error) {
+	a := newAPI(t, func(c *conversations.Config) {
+		c.Worktree = func(_ context.Context, _, dir string) (conversations.Worktree, error) {
 			worktrees++
 			return conversations.Worktree{Dir: dir, Root: dir, Branch: "b"}, nil
-		},
-	})})
+		}
+	})
 	body := `{` + agentMember + `,"workspace":{"working_dir":"` + filepath.ToSlash(dir) + `"},"worktree":true,"conversation_id":"` + id + `"}`
 	codes := make([]int, number)
 	var all sync.WaitGroup
 	for i := range codes {
-		all.Go(func() {
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/conversations", strings.NewReader(body)))
-			codes[i] = w.Code
-		})
+		all.Go(func() { codes[i], _ = a.ask(http.MethodPost, "/api/conversations", body) })
 	}
 	all.Wait()
 	made := 0
@@ -80,35 +73,23 @@ func TestCreatesOfOneIDAreOne(t *testing.T) {
 
 func TestSwitchedLLMHasItsConnection(t *testing.T) {
 	t.Parallel()
-	engine := &nativetest.Engine{}
-	handler := openhandsapi.New(openhandsapi.Config{Routes: conversations.Routes(conversations.Config{
-		Engine: engine, Dir: t.TempDir(),
-		LLM: func(llm json.RawMessage) (json.RawMessage, error) {
+	a := newAPI(t, func(c *conversations.Config) {
+		c.LLM = func(llm json.RawMessage) (json.RawMessage, error) {
 			if strings.Contains(string(llm), "gone") {
 				return nil, wire.Refuse(http.StatusUnprocessableEntity, "no connection")
 			}
-			return json.RawMessage(`{"model":"resolved"}`), nil
-		},
-	})})
-	ask := func(path, body string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body)))
-		return w
+			return json.RawMessage(`{"model":"openai/resolved","usage_id":"new"}`), nil
+		}
+	})
+	path, id := a.begin()
+	model := func() string { s, _ := a.stored(id); return s.Agent.LLM.Model }
+	a.want(http.StatusUnprocessableEntity, http.MethodPost, path+"/switch_llm", `{"llm":{"model":"openai/x","provider_connection_id":"gone"}}`, nil)
+	if got := model(); got != "openai/m" {
+		t.Errorf("a connection that is gone: switched to %s", got)
 	}
-	var made struct{ ID string }
-	if err := json.Unmarshal(ask("/api/conversations", minimal).Body.Bytes(), &made); err != nil {
-		t.Fatal(err)
-	}
-	path := "/api/conversations/" + made.ID + "/switch_llm"
-	c, err := engine.Get(made.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(path, `{"llm":{"model":"openai/x","provider_connection_id":"gone"}}`); w.Code != http.StatusUnprocessableEntity || c.LLM != nil {
-		t.Errorf("a connection that is gone: %d %s, switched to %s", w.Code, w.Body, c.LLM)
-	}
-	if w := ask(path, `{"llm":{"model":"openai/x","provider_connection_id":"there"}}`); w.Code != http.StatusOK || string(c.LLM) != `{"model":"resolved"}` {
-		t.Errorf("a connection that is there: %d %s, switched to %s", w.Code, w.Body, c.LLM)
+	a.want(http.StatusOK, http.MethodPost, path+"/switch_llm", `{"llm":{"model":"openai/x","provider_connection_id":"there"}}`, nil)
+	if got := model(); got != "openai/resolved" {
+		t.Errorf("a connection that is there: switched to %s", got)
 	}
 }
 
@@ -140,19 +121,22 @@ func TestAConversationRunsHere(t *testing.T) {
 func TestEventsThatAreLeftOutAreCounted(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	path, _ := a.begin()
-	for _, leftOut := range []int{0, 7} {
-		a.engine.LeftOut = leftOut
+	path, id := a.begin()
+	a.say(path, "hi")
+	ask := func(want string) {
+		t.Helper()
 		for _, at := range []string{path, path + "/events/search", path + "/events/search?sort_order=TIMESTAMP_DESC"} {
 			var got map[string]json.RawMessage
 			a.want(http.StatusOK, http.MethodGet, at, "", &got)
-			want := ""
-			if leftOut > 0 {
-				want = "7"
-			}
 			if string(got["events_left_out"]) != want {
 				t.Errorf("%s: %s, want %q", at, got["events_left_out"], want)
 			}
 		}
 	}
+	ask("")
+	files := a.events(id)
+	if err := os.Remove(files[1]); err != nil {
+		t.Fatal(err)
+	}
+	ask(strconv.Itoa(len(files) - 2))
 }
