@@ -4,6 +4,9 @@
 // not do by itself: sandboxes that fall asleep, wake at another address with
 // another key, or are gone, limits of requests, and web pages in place of answers.
 //
+// Its sandboxes refuse to hear its own API key, and it those of its sandboxes: a client
+// that sends one to the other fails the test.
+//
 // The contract suite of backendtest runs against it as against a real one.
 package fakecloud
 
@@ -25,6 +28,7 @@ type Options struct {
 	Hosted  bool   // takes the key as Bearer, and answers unknown paths with a web page
 	Sandbox string // version of the agent-servers in the sandboxes; default "1.34.0"
 	Confirm bool   // every action of an agent waits for a confirmation
+	Grouped bool   // all conversations share a sandbox, as the settings of a server can have it
 	// Model thinks for all conversations, in place of a chat completions API.
 	Model fakeserver.Model
 }
@@ -48,7 +52,10 @@ type Server struct {
 	steps         []string // that a start task goes through, one at each look
 	failure       string   // why the next start fails
 	faults        []*fault
+	chaos         *chaos
 	calls         []Call
+
+	settling sync.Mutex // one start after the other makes its sandbox and its conversation
 }
 
 // Call is a request that the server got.
@@ -79,7 +86,7 @@ func (s *Server) listen(address string) {
 		s.t.Errorf("fakecloud: %v", err)
 		return
 	}
-	server := &http.Server{Handler: s.watched(s.routes()), ReadHeaderTimeout: 30 * time.Second}
+	server := &http.Server{Handler: s.watched(s.spoiled(s.routes())), ReadHeaderTimeout: 30 * time.Second}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.URL, s.http = "http://"+listener.Addr().String(), server

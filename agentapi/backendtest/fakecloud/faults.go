@@ -63,6 +63,9 @@ func (s *Server) watched(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		if hears(r, sessionKey) {
+			s.t.Errorf("fakecloud: %s %s has the key of a sandbox", r.Method, r.URL.Path)
+		}
 		var hit *fault
 		s.mu.Lock()
 		s.calls = append(s.calls, Call{r.Method, r.URL.Path, r.Header.Clone(), string(body)})

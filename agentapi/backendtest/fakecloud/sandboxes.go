@@ -16,6 +16,9 @@ const (
 	broken  = "ERROR"
 )
 
+// sessionKey is what the keys of all sandboxes begin with.
+const sessionKey = "sk-session-"
+
 // sandbox is an agent-server of its own.
 type sandbox struct {
 	id, key string
@@ -27,9 +30,9 @@ type sandbox struct {
 
 // newSandbox makes a sandbox that runs.
 func (s *Server) newSandbox(id string) *sandbox {
-	key := "sk-session-" + uuid.New()
+	key := sessionKey + uuid.New()
 	b := &sandbox{id: id, key: key, status: running, keys: 1}
-	b.agent = fakeserver.New(s.t, fakeserver.Options{Version: s.opts.Sandbox, Key: key, Model: s.opts.Model, Elsewhere: true})
+	b.agent = fakeserver.New(s.t, fakeserver.Options{Version: s.opts.Sandbox, Key: key, Model: s.opts.Model, Elsewhere: true, Around: s.guarded})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sandboxes[id] = b

@@ -45,7 +45,11 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	t := &task{id: bare(uuid.New()), conversation: id, sandbox: in.Sandbox, steps: s.steps, failure: s.failure}
 	s.failure = ""
-	if t.sandbox == "" {
+	switch {
+	case t.sandbox != "":
+	case s.opts.Grouped:
+		t.sandbox = "group"
+	default:
 		t.sandbox = id
 	}
 	t.begin = func() { s.settle(t, in) }
@@ -56,6 +60,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 
 // settle makes the conversation of a task, in its sandbox.
 func (s *Server) settle(t *task, in startRequest) {
+	s.settling.Lock()
+	defer s.settling.Unlock()
 	s.mu.Lock()
 	box, known := s.sandboxes[t.sandbox], s.conversations[t.conversation] != nil
 	s.mu.Unlock()
@@ -170,6 +176,7 @@ func (s *Server) tell(b *sandbox, path string, body any) int {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Session-API-Key", b.key)
+	req.Header.Set(fromServer, "1")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {

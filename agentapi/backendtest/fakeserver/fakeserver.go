@@ -39,6 +39,8 @@ type Options struct {
 	InMemory bool
 	// Model thinks for all conversations, in place of a chat completions API.
 	Model Model
+	// Around wraps what clients reach; nil leaves it as it is.
+	Around func(http.Handler) http.Handler
 }
 
 // Profile is a stored LLM profile.
@@ -119,6 +121,9 @@ func New(t testing.TB, opts Options) *Server {
 	if opts.Model == nil {
 		opts.Model = chatModel
 	}
+	if opts.Around == nil {
+		opts.Around = func(h http.Handler) http.Handler { return h }
+	}
 	s := &Server{
 		opts: opts, version: parseVersion(opts.Version),
 		profiles: map[string]Profile{}, agentProfiles: map[string]agentProfile{}, conversations: map[string]*conversation{},
@@ -156,7 +161,7 @@ func (s *Server) start(t testing.TB, addr string) {
 	ctx, kill := context.WithCancel(context.Background())
 	l := &life{ctx: ctx, kill: kill, started: time.Now(), net: n}
 	l.http = &http.Server{
-		Handler:     l.counted(s.faults.wrap(s.record(s.routes(l)))),
+		Handler:     l.counted(s.opts.Around(s.faults.wrap(s.record(s.routes(l))))),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		// The time after which a real one closes an idle connection.
 		IdleTimeout:       5 * time.Second,

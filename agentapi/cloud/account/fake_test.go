@@ -28,6 +28,8 @@ type recording struct {
 
 // replay is a server that answers from recordings, those of one route one after
 // the other and the last again and again. "{root}" in a recording is its own URL.
+// It has no behaviour: what a server does, and what goes wrong on the way, is in package
+// fakecloud, which does not know the API before V1.
 type replay struct {
 	*httptest.Server
 
