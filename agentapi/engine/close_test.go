@@ -88,6 +88,21 @@ func TestToolThatDoesNotObeyBlocksNoClose(t *testing.T) {
 	}
 }
 
+// oneTurn makes a conversation, runs it once and closes the handle.
+func oneTurn(t *testing.T, b *engine.Backend, id string) {
+	t.Helper()
+	c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: id, New: true, Profile: "main", Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestConversationThatDoesNotEndKeepsNoOtherOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,16 +122,7 @@ func TestConversationThatDoesNotEndKeepsNoOtherOpen(t *testing.T) {
 		b := engine.New(cfg)
 		ids := []string{hung, uuid.New(), uuid.New(), uuid.New()}
 		for _, id := range ids {
-			c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: id, New: true, Profile: "main", Workspace: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			oneTurn(t, b, id)
 			time.Sleep(10 * time.Minute) // so the one that hangs is the first to be closed
 		}
 		time.Sleep(2 * time.Hour)
@@ -163,16 +169,7 @@ func TestAllConversationsAreClosedAtOnce(t *testing.T) {
 		cfg.Grace = time.Minute // one that waits for another one takes that long
 		b := engine.New(cfg)
 		for range shells {
-			c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: "main", Workspace: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			oneTurn(t, b, uuid.New())
 		}
 		began := time.Now()
 		if err := b.Close(); err != nil {

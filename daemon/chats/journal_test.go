@@ -40,6 +40,12 @@ func open(t testing.TB, dir string, now func() time.Time) *Registry {
 	return r
 }
 
+// newTalker is a window of a chat that no other window has.
+func newTalker(t testing.TB, dir string, now func() time.Time) *talker {
+	t.Helper()
+	return &talker{t: t, r: open(t, dir, now), id: chatNamed("c", false)}
+}
+
 // admit decides for a request, which has a run of its own or has none.
 func admit(r *Registry, req Request, started bool) (*Visit, error) {
 	v, err := r.Enter(req)
@@ -141,9 +147,8 @@ func longChat() record {
 // longTalk is the window of the last branch of a long chat, which is on the disk.
 func longTalk(t testing.TB, dir string) *talker {
 	t.Helper()
-	r := open(t, dir, time.Now)
-	w := &talker{t: t, r: r, id: chatNamed("c", false)}
-	if err := r.store.rewrite(&chat{key: w.id.Key(), record: longChat()}); err != nil {
+	w := newTalker(t, dir, time.Now)
+	if err := w.r.store.rewrite(&chat{key: w.id.Key(), record: longChat()}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
@@ -185,7 +190,7 @@ func TestAMessageWritesLittle(t *testing.T) {
 func TestAFileIsWrittenAgainWhenItIsLong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
+	w := newTalker(t, dir, time.Now)
 	for i := range 500 {
 		w.shows = w.shows[:min(len(w.shows), 2)] // another message in the place of the last one
 		w.say(fmt.Sprint("message ", i), "an answer that is long enough to be known again")
@@ -196,20 +201,32 @@ func TestAFileIsWrittenAgainWhenItIsLong(t *testing.T) {
 	}
 }
 
+// fourTurns are a chat of four turns, and its file.
+func fourTurns(t *testing.T, dir string) (w *talker, path string, data []byte) {
+	t.Helper()
+	w = newTalker(t, dir, time.Now)
+	for i := range 4 {
+		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
+	}
+	path = pathOf(w.r, w.id.Key())
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, path, data
+}
+
+// again is the same window after the gateway has started again.
+func (w *talker) again(dir string) *talker {
+	return &talker{t: w.t, r: open(w.t, dir, time.Now), id: w.id, shows: slices.Clone(w.shows)}
+}
+
 // Wherever a crash cuts the file off, the chat is known as it was before the
 // line, and goes on.
 func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
-	for i := range 4 {
-		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
-	}
-	path := pathOf(w.r, w.id.Key())
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, path, data := fourTurns(t, dir)
 	first := strings.IndexByte(string(data), '\n')
 	last := strings.LastIndexByte(strings.TrimSuffix(string(data), "\n"), '\n')
 	for cut := first; cut <= len(data); cut++ {
@@ -219,7 +236,7 @@ func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
 		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := &talker{t: t, r: open(t, dir, time.Now), id: w.id, shows: slices.Clone(w.shows)}
+		again := w.again(dir)
 		again.say("and now?", "this")
 		if again.conv != w.conv || again.kind != string(Continued) {
 			t.Fatalf("cut at %d of %d: %s", cut, len(data), again.kind)
@@ -233,7 +250,7 @@ func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
 // What could not be written is written with the next message that can.
 func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
 	t.Parallel()
-	w := &talker{t: t, r: open(t, t.TempDir(), time.Now), id: chatNamed("c", false)}
+	w := newTalker(t, t.TempDir(), time.Now)
 	w.say("one", "1: an answer that is long enough to be known again")
 	path := pathOf(w.r, w.id.Key())
 	if err := os.Rename(path, path+".aside"); err != nil {
@@ -269,8 +286,9 @@ func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
 // for instance, is not written over.
 func TestAFileThatCannotBeReadNowIsKept(t *testing.T) {
 	t.Parallel()
-	dir, now, id := t.TempDir(), newClock(), chatNamed("c", false)
-	w := &talker{t: t, r: open(t, dir, now.now), id: id}
+	dir, now := t.TempDir(), newClock()
+	w := newTalker(t, dir, now.now)
+	id := w.id
 	w.say("one", "the answer")
 	conv := w.conv
 	w.r = open(t, dir, now.now)
@@ -299,15 +317,7 @@ func pathOf(r *Registry, key string) string {
 func TestAFileWithoutEmptyLinesIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
-	for i := range 4 {
-		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
-	}
-	path := pathOf(w.r, w.id.Key())
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, path, data := fourTurns(t, dir)
 	old := strings.TrimSuffix(strings.ReplaceAll(string(data), "\n\n", "\n"), "\n")
 	if old == string(data) || strings.Count(old, "\n") < 3 {
 		t.Fatalf("it has no changes: %q", data)
@@ -315,7 +325,7 @@ func TestAFileWithoutEmptyLinesIsRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := &talker{t: t, r: open(t, dir, time.Now), id: w.id, shows: slices.Clone(w.shows)}
+	again := w.again(dir)
 	if turns := onDisk(t, again.r, w.id).Branches[0].Turns; len(turns) != 4 {
 		t.Errorf("%d turns are read", len(turns))
 	}
