@@ -1,11 +1,15 @@
 // Package subpath compares paths by their names: which is below which, and what is above
 // one. What keeps agents and clients in their directories asks it, so there is one answer.
-// The caller has resolved symbolic links.
+// The caller has resolved symbolic links; [Existing] resolves those of a path of which only
+// the beginning exists.
 package subpath
 
 import (
+	"errors"
+	"io/fs"
 	"iter"
 	"path/filepath"
+	"syscall"
 )
 
 // Within reports whether a path is dir or below it. An empty dir holds nothing, and
@@ -35,4 +39,36 @@ func Up(at string) iter.Seq[string] {
 			at = filepath.Dir(at)
 		}
 	}
+}
+
+// Existing splits a path into the longest beginning that exists, without links, and the
+// rest, which is "." where all of it exists. A link to what does not exist is in the rest.
+func Existing(path string) (real, rest string, err error) {
+	path, rest = filepath.Clean(path), "."
+	for {
+		real, err = filepath.EvalSymlinks(path)
+		if err == nil {
+			return real, rest, nil
+		}
+		up := filepath.Dir(path)
+		if up == path || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return "", "", err
+		}
+		path, rest = up, filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+// Inside reports whether a path is within a directory when the links in both are
+// resolved. A relative path, and one that cannot be read, is in no directory.
+func Inside(dir, path string) bool {
+	return filepath.IsAbs(path) && Within(resolved(dir), resolved(path))
+}
+
+// resolved is a path without links, as far as it exists; "" for one that cannot be read.
+func resolved(path string) string {
+	real, rest, err := Existing(path)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(real, rest)
 }

@@ -1,6 +1,8 @@
 package subpath_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -77,5 +79,45 @@ func TestUp(t *testing.T) {
 			t.Error("it goes on")
 		}
 		break
+	}
+}
+
+// TestExisting splits paths that exist in part, also by links and below a file.
+func TestExisting(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(elem ...string) string { return filepath.Join(append([]string{dir}, elem...)...) }
+	if err := errors.Join(os.MkdirAll(at("work", "sub"), 0o700), os.WriteFile(at("work", "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		path, real, rest string
+		inside           bool // of work
+	}{
+		{at("work"), at("work"), ".", true},
+		{at("work", "new", "deep"), at("work"), filepath.Join("new", "deep"), true},
+		{at("work", "file", "x"), at("work", "file"), "x", true},
+		{at("work2"), dir, "work2", false},
+		{at("work") + "/sub/../../new", dir, "new", false},
+	}
+	if os.Symlink(dir, at("work", "out")) == nil { // not every Windows has links
+		cases = append(cases, cases[0], cases[0])
+		cases[5].path, cases[5].real, cases[5].rest, cases[5].inside = at("work", "out", "new"), dir, "new", false
+		cases[6].path = at("work", "out", "work")
+	}
+	for _, c := range cases {
+		real, rest, err := subpath.Existing(c.path)
+		if err != nil || real != c.real || rest != c.rest {
+			t.Errorf("Existing(%q) = %q, %q, %v, want %q, %q", c.path, real, rest, err, c.real, c.rest)
+		}
+		if got := subpath.Inside(at("work"), c.path); got != c.inside {
+			t.Errorf("Inside of work: %q is %t", c.path, got)
+		}
+	}
+	if subpath.Inside(dir, "work") || subpath.Inside("", dir) {
+		t.Error("a relative path is inside, or an empty directory has something")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/subpath"
-	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // outsideError says why no box shows a path.
@@ -56,19 +55,13 @@ func locate(path string) (dir, at string, err error) {
 			return real, real, err
 		}
 	}
-	up, rest := filepath.Dir(path), filepath.Base(path)
-	for {
-		real, err := filepath.EvalSymlinks(up)
-		if err == nil {
-			dir = real
-			if info, err := os.Stat(real); err == nil && !info.IsDir() {
-				dir = filepath.Dir(real)
-			}
-			return dir, filepath.Join(real, rest), nil
-		}
-		if up == filepath.Dir(up) || !workdir.Missing(err) {
-			return "", "", err
-		}
-		up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest)
+	above, rest, err := subpath.Existing(filepath.Dir(path))
+	if err != nil {
+		return "", "", err
 	}
+	dir = above
+	if info, err := os.Stat(above); err == nil && !info.IsDir() {
+		dir = filepath.Dir(above)
+	}
+	return dir, filepath.Join(above, rest, filepath.Base(path)), nil
 }

@@ -5,12 +5,9 @@ package scoped
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
@@ -76,7 +73,7 @@ func (s *server) check(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if q := r.URL.Query(); q.Has("path") && !inside(dir, q.Get("path")) {
+	if q := r.URL.Query(); q.Has("path") && !subpath.Inside(dir, q.Get("path")) {
 		return wire.Refuse(http.StatusUnprocessableEntity, "path must be inside the conversation workspace")
 	}
 	other := r.PathValue("conversation_id")
@@ -90,26 +87,4 @@ func (s *server) check(r *http.Request) error {
 		return wire.Refuse(http.StatusUnprocessableEntity, "Trajectory must belong to the selected conversation")
 	}
 	return nil
-}
-
-// inside reports whether a path is in a directory, links resolved.
-func inside(dir, path string) bool {
-	return filepath.IsAbs(path) && subpath.Within(resolved(dir), resolved(path))
-}
-
-// resolved is a path without links, as far as it is there.
-func resolved(path string) string {
-	path = filepath.Clean(path)
-	real, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil:
-		return real
-	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR), path == filepath.Dir(path):
-		return "" // it is in no directory
-	}
-	above := resolved(filepath.Dir(path))
-	if above == "" {
-		return ""
-	}
-	return filepath.Join(above, filepath.Base(path))
 }
