@@ -15,7 +15,6 @@ const (
 	whySkillFetch   = "OpenHands' public skills are fetched from the network; clone one, and install its directory"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyExtensions   = "apps of OpenHands' page are programs of others that are fetched from the network"
-	whyRuntime      = "commands have one history for all conversations; use the same route below /api"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 )
 
@@ -30,13 +29,6 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/llm/subscription/openai/device/poll", whySubscription},
 		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
 		{http.MethodPost, "/api/skills/sync", whySkillFetch},
-		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/search", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/{event_id}", whyRuntime},
-		{http.MethodGet, "/api/conversations/{id}/bash/bash_events/", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/bash/start_bash_command", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/bash/execute_bash_command", whyRuntime},
-		{http.MethodDelete, "/api/conversations/{id}/bash/bash_events", whyRuntime},
-		{http.MethodPost, "/api/conversations/{id}/bash/bash_commands/{command_id}/stop", whyRuntime},
 		{http.MethodPost, "/api/canvas-extensions/install", whyExtensions},
 		{http.MethodGet, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
 		{http.MethodPatch, "/api/canvas-extensions/installed/{extension_name}", whyExtensions},
@@ -53,16 +45,18 @@ func Missing() []NotServed {
 	}
 }
 
-// missing are the routes of what is not served, and of the programs that an
-// agent-server starts beside itself: those are answered as it does where they are
-// switched off.
-func missing() []wire.Route {
-	var list []wire.Route
-	for _, base := range []string{"/api/vscode", "/api/conversations/{id}/vscode"} {
-		list = append(list,
-			wire.Route{Method: http.MethodGet, Path: base + "/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
-			wire.Route{Method: http.MethodGet, Path: base + "/status", Summary: "Whether the editor runs: it does not", Handle: noEditor})
+// editor are the routes of the editor that an agent-server starts beside itself, answered
+// as it does where that is switched off.
+func editor() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodGet, Path: "/api/vscode/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
+		{Method: http.MethodGet, Path: "/api/vscode/status", Summary: "Whether the editor runs: it does not", Handle: noEditor},
 	}
+}
+
+// missing are the routes of what is not served.
+func missing() []wire.Route {
+	list := editor()
 	for _, n := range nothing() {
 		list = append(list, wire.Route{Method: n.method, Path: n.path, Summary: "A list that is always empty", Handle: n.answer})
 	}

@@ -56,6 +56,7 @@ func Over(p Parts) *Handler {
 // routes are all routes over an engine.
 func (p Parts) routes() []wire.Route {
 	below := p.Boxes.Routes(p.Engine, p.Logger)
+	p.Conversations.Ended = p.Commands.End
 	return slices.Concat(
 		probes.Routes(p.Probes),
 		conversations.Routes(p.Conversations),
@@ -66,7 +67,10 @@ func (p Parts) routes() []wire.Route {
 		p.Commands.Routes(),
 		trajectory.Routes(p.Trajectory),
 		below,
-		scoped.Routes(scoped.Config{Workspace: boxpool.WorkspaceOf(p.Engine), Served: slices.Concat(below, trajectory.Routes(p.Trajectory))}),
+		scoped.Routes(scoped.Config{
+			Workspace: boxpool.WorkspaceOf(p.Engine), Served: slices.Concat(below, trajectory.Routes(p.Trajectory), editor()), Commands: p.Commands,
+			Log: func(id string) (string, error) { return p.Engine.Log(id) },
+		}),
 		githost.Routes(p.GitHosts),
 		p.Cookies.Routes(),
 		workspaces.Routes(p.Workspaces),

@@ -150,6 +150,7 @@ var (
 	isUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	isHex  = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
 	isSHA  = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+	isFile = regexp.MustCompile(`\b\d{20}_Bash`) // of an event of a command
 	isCall = regexp.MustCompile(`\b(call|chatcmpl)-[A-Z0-9]+(-\d+)+\b`)
 )
 
@@ -159,6 +160,7 @@ func normalized(body string, replace map[string]string) any {
 		body = strings.ReplaceAll(body, from, replace[from])
 	}
 	body = isSHA.ReplaceAllString(isHex.ReplaceAllString(isUUID.ReplaceAllString(isTime.ReplaceAllString(body, "TIME"), "UUID"), "HEX"), "SHA")
+	body = isFile.ReplaceAllString(body, "TIME_Bash")
 	body = isCall.ReplaceAllString(body, "$1-ID")
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {

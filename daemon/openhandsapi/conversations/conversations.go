@@ -32,7 +32,10 @@ type Config struct {
 	// In a directory of none it returns that directory alone. Nil: a conversation that
 	// wants one is refused.
 	Worktree func(ctx context.Context, conversation, dir string) (Worktree, error)
-	Logger   *slog.Logger
+	// Ended ends what clients have started beside the agent of a conversation that is removed
+	// or closed; "" is every conversation. Nil: there is nothing.
+	Ended  func(id string)
+	Logger *slog.Logger
 }
 
 // Worktree is a git worktree for one conversation.
@@ -68,6 +71,9 @@ type AgentProfile struct {
 func Routes(cfg Config) []wire.Route {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(string) {}
 	}
 	s := &server{Config: cfg}
 	const base = "/api/conversations"

@@ -174,6 +174,7 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.Ended(id)
 	if err := s.Engine.Remove(r.Context(), id); err != nil {
 		return bare(err)
 	}

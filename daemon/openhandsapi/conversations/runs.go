@@ -141,6 +141,7 @@ func condensable(ctx context.Context, c control.Conversation) error {
 
 // rest closes all conversations, as before the machine is paused.
 func (s *server) rest(w http.ResponseWriter, r *http.Request) error {
+	s.Ended("")
 	if err := s.Engine.Rest(r.Context()); err != nil {
 		return err
 	}

@@ -1,15 +1,18 @@
-// Package scoped serves routes of files and of git below a conversation, for paths in its
-// workspace. It adds no rights: the same paths are served without the conversation.
+// Package scoped serves routes of files, git, the editor and shell commands below a conversation,
+// for paths in its workspace. Its commands have a history of their own. It adds no rights: the
+// same paths and commands are served without the conversation.
 package scoped
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/shell"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -22,6 +25,10 @@ const conversation = "/api/conversations/{id}"
 type Config struct {
 	// Workspace is the directory of a conversation.
 	Workspace func(ctx context.Context, id string) (dir string, err error)
+	// Log is the directory of what is kept of a conversation.
+	Log func(id string) (dir string, err error)
+	// Commands runs shell commands.
+	Commands *shell.Shell
 	// Served are the routes that answer. Those that are not below a conversation with an
 	// agent-server are passed over.
 	Served []wire.Route
@@ -32,6 +39,7 @@ func paths() []string {
 	return []string{
 		"file/upload", "file/download", "file/create_directory", "file/archive", "file/download-trajectory/{id}",
 		"git/changes", "git/diff", "git/commits", "git/commits/{sha}/changes",
+		"vscode/url", "vscode/status",
 	}
 }
 
@@ -46,45 +54,68 @@ func Routes(cfg Config) []wire.Route {
 		}
 		answer := route.Handle
 		route.Path = conversation + "/" + strings.Replace(path, "{id}", "{conversation_id}", 1)
-		route.Summary += ", in the workspace of a conversation"
+		route.Summary += inWorkspace
 		route.Handle = func(w http.ResponseWriter, r *http.Request) error {
-			if err := s.check(r); err != nil {
+			if _, _, err := s.check(r); err != nil {
 				return err
 			}
 			return answer(w, r)
 		}
 		list = append(list, route)
 	}
-	return list
+	return append(list, s.Commands.Below(conversation+"/bash", inWorkspace, s.commands)...)
 }
+
+// inWorkspace is what the summaries of the routes end with.
+const inWorkspace = ", in the workspace of a conversation"
 
 type server struct{ Config }
 
-// check refuses paths outside of the workspace, and the log of another conversation.
-func (s *server) check(r *http.Request) error {
-	id, err := wire.ParseID(r.PathValue("id"), "path", "runtime_conversation_id")
+// commands is where the commands of a conversation run, and where their events are kept: with
+// the conversation, as OpenHands does it.
+func (s *server) commands(r *http.Request) (shell.Place, error) {
+	id, dir, err := s.check(r)
 	if err != nil {
-		return err
+		return shell.Place{}, err
 	}
-	dir, err := s.Workspace(r.Context(), id)
-	if errors.Is(err, agentapi.ErrConversationNotFound) {
-		return &wire.Error{Status: http.StatusNotFound, Detail: "Conversation not found: " + id, Err: err}
-	}
+	log, err := s.Log(id)
 	if err != nil {
-		return err
+		return shell.Place{}, notThere(id, err)
 	}
-	if q := r.URL.Query(); q.Has("path") && !subpath.Inside(dir, q.Get("path")) {
-		return wire.Refuse(http.StatusUnprocessableEntity, "path must be inside the conversation workspace")
+	return shell.Place{ID: id, Dir: dir, Events: filepath.Join(log, "bash_events")}, nil
+}
+
+// check refuses paths outside of the workspace, and the log of another conversation. It
+// returns the conversation and its workspace.
+func (s *server) check(r *http.Request) (id, dir string, err error) {
+	if id, err = wire.ParseID(r.PathValue("id"), "path", "runtime_conversation_id"); err != nil {
+		return "", "", err
+	}
+	if dir, err = s.Workspace(r.Context(), id); err != nil {
+		return "", "", notThere(id, err)
+	}
+	for _, name := range []string{"path", "workspace_dir"} {
+		if q := r.URL.Query(); q.Has(name) && !subpath.Inside(dir, q.Get(name)) {
+			return "", "", wire.Refuse(http.StatusUnprocessableEntity, "%s must be inside the conversation workspace", name)
+		}
 	}
 	other := r.PathValue("conversation_id")
 	if other == "" {
-		return nil
+		return id, dir, nil
 	}
 	switch named, err := uuid.Parse(other); {
 	case err != nil:
-		return wire.Refuse(http.StatusUnprocessableEntity, "Invalid trajectory conversation id")
+		return "", "", wire.Refuse(http.StatusUnprocessableEntity, "Invalid trajectory conversation id")
 	case named != id:
-		return wire.Refuse(http.StatusUnprocessableEntity, "Trajectory must belong to the selected conversation")
+		return "", "", wire.Refuse(http.StatusUnprocessableEntity, "Trajectory must belong to the selected conversation")
 	}
-	return nil
+	return id, dir, nil
+}
+
+// notThere is err; an unknown conversation is named.
+func notThere(id string, err error) error {
+	if errors.Is(err, agentapi.ErrConversationNotFound) {
+		return &wire.Error{Status: http.StatusNotFound, Detail: "Conversation not found: " + id, Err: err}
+	}
+	return err
 }

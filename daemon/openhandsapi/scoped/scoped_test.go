@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/scoped"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/shell"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 )
 
@@ -32,6 +34,7 @@ func served() []wire.Route {
 		{Method: http.MethodGet, Path: "/api/file/download", Handle: say},
 		{Method: http.MethodGet, Path: "/api/git/commits/{sha}/changes", Handle: say},
 		{Method: http.MethodGet, Path: "/api/file/download-trajectory/{id}", Handle: say},
+		{Method: http.MethodGet, Path: "/api/vscode/status", Handle: say},
 		{Method: http.MethodGet, Path: "/api/file/home", Handle: say},
 	}
 }
@@ -49,8 +52,11 @@ func TestOnlyPathsOfTheWorkspaceAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := os.Symlink(above, filepath.Join(dir, "out")) == nil // not every Windows has them
+	kept := filepath.Join(above, "kept")
 	h := openhandsapi.New(openhandsapi.Config{Routes: scoped.Routes(scoped.Config{
-		Served: served(),
+		Served:   served(),
+		Commands: shell.New(shell.Config{Now: time.Now}),
+		Log:      func(string) (string, error) { return kept, nil },
 		Workspace: func(_ context.Context, id string) (string, error) {
 			if id != known {
 				return "", agentapi.ErrConversationNotFound
@@ -81,6 +87,13 @@ func TestOnlyPathsOfTheWorkspaceAreServed(t *testing.T) {
 		known + "/file/download-trajectory/" + strings.ReplaceAll(known, "-", ""): `"served ` + known + `"`,
 		known + "/file/download-trajectory/" + other:                              `{"detail":"Trajectory must belong to the selected conversation"}`,
 		known + "/file/download-trajectory/x":                                     `{"detail":"Invalid trajectory conversation id"}`,
+		known + "/bash/bash_events/search":                                        `{"items":[],"next_page_id":null}`,
+		known + "/bash/bash_events/search?path=%2F":                               outside,
+		known + "/bash/bash_events/search?workspace_dir=%2F":                      strings.Replace(outside, "path", "workspace_dir", 1),
+		known + "/bash/bash_events/search?limit=0":                                `{"detail":[{"type":"greater_than","loc":["query","limit"],"msg":"Input should be greater than 0","input":"0","ctx":{"gt":0}}]}`,
+		other + "/bash/bash_events/search?limit=0":                                `{"detail":"Conversation not found: ` + other + `"}`,
+		known + "/vscode/status":                                                  `"served ` + known + `"`,
+		other + "/vscode/status":                                                  `{"detail":"Conversation not found: ` + other + `"}`,
 		known + "/file/home":                                                      `{"detail":"Not Found"}`,
 		other + "/file/download":                                                  `{"detail":"Conversation not found: ` + other + `"}`,
 		other + "/file/download-trajectory/" + other:                              `{"detail":"Conversation not found: ` + other + `"}`,

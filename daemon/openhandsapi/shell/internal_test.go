@@ -11,14 +11,14 @@ func TestASocketThatIsSlowIsDropped(t *testing.T) {
 	s := New(Config{Now: time.Now})
 	slow := s.watch()
 	for range maxBehind + 1 {
-		s.publish(event{})
+		s.all.publish(event{})
 	}
 	select {
 	case <-slow.slow:
 	default:
 		t.Error("it is still there")
 	}
-	s.publish(event{}) // of which it hears nothing
+	s.all.publish(event{}) // of which it hears nothing
 	s.unwatch(slow)
 	for range maxWatchers {
 		if s.watch() == nil {
@@ -32,7 +32,7 @@ func TestASocketThatIsSlowIsDropped(t *testing.T) {
 
 func TestTheOldestEventsGoFirst(t *testing.T) {
 	t.Parallel()
-	s := &store{dir: t.TempDir(), now: time.Now}
+	s := &store{dir: t.TempDir(), now: time.Now, make: makeOne}
 	add := func() event {
 		e, err := s.add(kindCommand, func(h header) any { return command{header: h, Kind: kindCommand} })
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // usualTimeout is how long a command may run if its request does not say, in seconds.
@@ -19,21 +20,51 @@ const maxPageEvents = 100
 
 // Routes are those of /api/bash.
 func (s *Shell) Routes() []wire.Route {
-	return []wire.Route{
-		{Method: http.MethodPost, Path: "/api/bash/execute_bash_command", Summary: "Run a shell command and wait", Body: true, Handle: s.executeCommand},
-		{Method: http.MethodPost, Path: "/api/bash/start_bash_command", Summary: "Run a shell command in the background", Body: true, Handle: s.startCommand},
-		{Method: http.MethodPost, Path: "/api/bash/bash_commands/{command_id}/stop", Summary: "End a command", Handle: s.stopCommand},
-		{Method: http.MethodGet, Path: "/api/bash/bash_events/search", Summary: "List the events of commands", Query: []string{
-			"kind__eq", "command_id__eq", "timestamp__gte", "timestamp__lt", "order__gt", "sort_order", "page_id", "limit",
-		}, Handle: s.search},
-		{Method: http.MethodGet, Path: "/api/bash/bash_events/{event_id}", Summary: "One event of a command", Handle: s.get},
-		{Method: http.MethodGet, Path: "/api/bash/bash_events/{$}", Summary: "Several events of commands, by their ids", Body: true, Handle: s.batch},
-		{Method: http.MethodDelete, Path: "/api/bash/bash_events", Summary: "Forget the events of commands", Handle: s.clear},
-	}
+	return routes("/api/bash", "", func(do handler) wire.Handler {
+		return func(w http.ResponseWriter, r *http.Request) error { return do(s.all, w, r) }
+	})
 }
 
-func (s *Shell) startCommand(w http.ResponseWriter, r *http.Request) error {
-	data, _, err := s.asked(r)
+// Below are the same routes for places, with another base. The summaries end with of. Find
+// returns the place that a request names.
+func (s *Shell) Below(base, of string, find func(r *http.Request) (Place, error)) []wire.Route {
+	return routes(base, of, func(do handler) wire.Handler {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			p, err := find(r)
+			if err != nil {
+				return err
+			}
+			h := s.at(p)
+			defer h.release()
+			return do(h, w, r)
+		}
+	})
+}
+
+// handler answers a request about a history.
+type handler func(h *history, w http.ResponseWriter, r *http.Request) error
+
+func routes(base, of string, in func(handler) wire.Handler) []wire.Route {
+	list := []wire.Route{
+		{Method: http.MethodPost, Path: "/execute_bash_command", Summary: "Run a shell command and wait", Body: true, Handle: in((*history).executeCommand)},
+		{Method: http.MethodPost, Path: "/start_bash_command", Summary: "Run a shell command in the background", Body: true, Handle: in((*history).startCommand)},
+		{Method: http.MethodPost, Path: "/bash_commands/{command_id}/stop", Summary: "End a command", Handle: in((*history).stopCommand)},
+		{Method: http.MethodGet, Path: "/bash_events/search", Summary: "List the events of commands", Query: []string{
+			"kind__eq", "command_id__eq", "timestamp__gte", "timestamp__lt", "order__gt", "sort_order", "page_id", "limit",
+		}, Handle: in((*history).search)},
+		{Method: http.MethodGet, Path: "/bash_events/{event_id}", Summary: "One event of a command", Handle: in((*history).get)},
+		{Method: http.MethodGet, Path: "/bash_events/{$}", Summary: "Several events of commands, by their ids", Body: true, Handle: in((*history).batch)},
+		{Method: http.MethodDelete, Path: "/bash_events", Summary: "Forget the events of commands", Handle: in((*history).clear)},
+	}
+	for i := range list {
+		list[i].Path = base + list[i].Path
+		list[i].Summary += of
+	}
+	return list
+}
+
+func (h *history) startCommand(w http.ResponseWriter, r *http.Request) error {
+	data, _, err := h.asked(r)
 	if err != nil {
 		return err
 	}
@@ -41,8 +72,8 @@ func (s *Shell) startCommand(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Shell) executeCommand(w http.ResponseWriter, r *http.Request) error {
-	_, done, err := s.asked(r)
+func (h *history) executeCommand(w http.ResponseWriter, r *http.Request) error {
+	_, done, err := h.asked(r)
 	if err != nil {
 		return err
 	}
@@ -51,25 +82,29 @@ func (s *Shell) executeCommand(w http.ResponseWriter, r *http.Request) error {
 		if !ok {
 			return wire.Refuse(http.StatusInternalServerError, "The output of the command could not be kept; the log of ohgw serve has the cause.")
 		}
-		wire.WriteJSON(w, http.StatusOK, json.RawMessage(last))
+		whole, err := h.joined(last)
+		if err != nil {
+			return err
+		}
+		wire.WriteJSON(w, http.StatusOK, whole)
 	case <-r.Context().Done(): // the command goes on
 	}
 	return nil
 }
 
 // stopCommand ends a command that runs. One that has ended already is fine, too.
-func (s *Shell) stopCommand(w http.ResponseWriter, r *http.Request) error {
+func (h *history) stopCommand(w http.ResponseWriter, r *http.Request) error {
 	id, err := wire.ParseID(r.PathValue("command_id"), "path", "command_id")
 	if err != nil {
 		return err
 	}
 	id = strings.ReplaceAll(id, "-", "")
-	if done := s.stop(id); done != nil {
+	if done := h.stop(id); done != nil {
 		select {
 		case <-done:
 		case <-r.Context().Done():
 		}
-	} else if data, err := s.events.find(id); err != nil {
+	} else if data, err := h.events.find(id); err != nil {
 		return err
 	} else if data == nil {
 		return &wire.Error{Status: http.StatusNotFound}
@@ -79,7 +114,7 @@ func (s *Shell) stopCommand(w http.ResponseWriter, r *http.Request) error {
 }
 
 // asked starts the command of a request.
-func (s *Shell) asked(r *http.Request) (started []byte, done <-chan []byte, err error) {
+func (h *history) asked(r *http.Request) (started []byte, done <-chan []byte, err error) {
 	var body json.RawMessage
 	if err := wire.ReadBody(r, &body, false); err != nil {
 		return nil, nil, err
@@ -88,8 +123,11 @@ func (s *Shell) asked(r *http.Request) (started []byte, done <-chan []byte, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	started, done, err = s.start(q)
-	if errors.Is(err, errMany) || errors.Is(err, errClosed) {
+	if q.Dir != nil && h.dir != "" && !subpath.Inside(h.dir, *q.Dir) {
+		return nil, nil, wire.Refuse(http.StatusUnprocessableEntity, "cwd must be inside the conversation workspace")
+	}
+	started, done, err = h.start(q)
+	if errors.Is(err, errMany) || errors.Is(err, errClosed) || errors.Is(err, errEnded) {
 		err = &wire.Error{Status: http.StatusServiceUnavailable, Detail: "The command does not run: " + err.Error() + ".", Err: err}
 	}
 	return started, done, err
@@ -106,12 +144,12 @@ func readRequest(raw json.RawMessage, loc ...any) (request, error) {
 	return q, o.Err()
 }
 
-func (s *Shell) search(w http.ResponseWriter, r *http.Request) error {
+func (h *history) search(w http.ResponseWriter, r *http.Request) error {
 	q, err := queryOf(r)
 	if err != nil {
 		return err
 	}
-	events, next, err := s.events.search(q)
+	events, next, err := h.events.search(q)
 	if err != nil {
 		return err
 	}
@@ -136,18 +174,19 @@ func queryOf(r *http.Request) (q query, err error) {
 		return q, err
 	}
 	q.page = values.Get("page_id")
-	switch q.kind = values.Get("kind__eq"); q.kind {
-	case "", kindCommand, kindOutput:
-	default:
-		return q, invalid(pydantic.Literal, "kind__eq", "Input should be 'BashCommand' or 'BashOutput'", q.kind)
+	if kind := values.Get("kind__eq"); kind != "" {
+		q.kind, err = pydantic.Plain(kind, []any{"query", "kind__eq"}, func(raw json.RawMessage) (string, *pydantic.Refusal) {
+			return pydantic.Choice(raw, pydantic.Literal, kindCommand, kindOutput)
+		})
+		if err != nil {
+			return q, err
+		}
 	}
-	switch order := values.Get("sort_order"); order {
-	case "", "TIMESTAMP":
-	case "TIMESTAMP_DESC":
-		q.newest = true
-	default:
-		return q, invalid(pydantic.Enum, "sort_order", "Input should be 'TIMESTAMP' or 'TIMESTAMP_DESC'", order)
+	order, err := wire.Choice(r, "sort_order", "TIMESTAMP", "TIMESTAMP", "TIMESTAMP_DESC")
+	if err != nil {
+		return q, err
 	}
+	q.newest = order == "TIMESTAMP_DESC"
 	if id := values.Get("command_id__eq"); id != "" {
 		if id, err = wire.ParseID(id, "query", "command_id__eq"); err != nil {
 			return q, err
@@ -181,15 +220,13 @@ func timeIn(r *http.Request, name string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, invalid("datetime_from_date_parsing", name, "Input should be a valid datetime or date", text)
+	return time.Time{}, pydantic.Refuse(pydantic.Fault{
+		Type: "datetime_from_date_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid datetime or date", Input: text,
+	})
 }
 
-func invalid(kind, name, msg, input string) error {
-	return pydantic.Refuse(pydantic.Fault{Type: kind, Loc: []any{"query", name}, Msg: msg, Input: input})
-}
-
-func (s *Shell) get(w http.ResponseWriter, r *http.Request) error {
-	data, err := s.events.find(r.PathValue("event_id"))
+func (h *history) get(w http.ResponseWriter, r *http.Request) error {
+	data, err := h.events.find(r.PathValue("event_id"))
 	if err != nil {
 		return err
 	}
@@ -200,7 +237,7 @@ func (s *Shell) get(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Shell) batch(w http.ResponseWriter, r *http.Request) error {
+func (h *history) batch(w http.ResponseWriter, r *http.Request) error {
 	var ids []string
 	if err := wire.ReadBody(r, &ids, false); err != nil {
 		return err
@@ -210,7 +247,7 @@ func (s *Shell) batch(w http.ResponseWriter, r *http.Request) error {
 	}
 	found := make([]json.RawMessage, len(ids))
 	for i, id := range ids {
-		data, err := s.events.find(id)
+		data, err := h.events.find(id)
 		if err != nil {
 			return err
 		}
@@ -220,8 +257,8 @@ func (s *Shell) batch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Shell) clear(w http.ResponseWriter, _ *http.Request) error {
-	n, err := s.events.clear()
+func (h *history) clear(w http.ResponseWriter, _ *http.Request) error {
+	n, err := h.events.clear()
 	if err != nil {
 		return err
 	}

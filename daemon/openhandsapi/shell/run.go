@@ -16,30 +16,33 @@ const killed = -1
 
 // start begins a command. Its last output comes from done, which is closed without one
 // if the output could not be kept.
-func (s *Shell) start(q request) (started []byte, done <-chan []byte, err error) {
-	if err := s.begin(); err != nil {
+func (h *history) start(q request) (started []byte, done <-chan []byte, err error) {
+	if q.Dir == nil && h.dir != "" {
+		q.Dir = &h.dir
+	}
+	if err := h.begin(); err != nil {
 		return nil, nil, err
 	}
 	var cmd command
-	e, err := s.events.add(kindCommand, func(h header) any {
-		cmd = command{request: q, header: h, Kind: kindCommand}
+	e, err := h.events.add(kindCommand, func(at header) any {
+		cmd = command{request: q, header: at, Kind: kindCommand}
 		return cmd
 	})
 	if err != nil {
-		s.end()
+		h.end()
 		return nil, nil, err
 	}
-	r := &run{s: s, id: cmd.ID, stopped: make(chan struct{}), done: make(chan struct{})}
-	s.enter(r)
-	s.publish(e)
+	r := &run{h: h, id: cmd.ID, stopped: make(chan struct{}), done: make(chan struct{})}
+	h.enter(r)
+	h.publish(e)
 	last := make(chan []byte, 1)
 	go func() {
-		defer s.end()
+		defer h.end()
 		defer close(last)
-		defer s.leave(r)
+		defer h.leave(r)
 		r.run(cmd)
 		if r.err != nil {
-			s.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
+			h.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
 			return
 		}
 		last <- r.last
@@ -52,6 +55,9 @@ func (s *Shell) enter(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs[r.id] = r
+	if r.h.ended { // since it has begun
+		r.end()
+	}
 }
 
 func (s *Shell) leave(r *run) {
@@ -61,21 +67,21 @@ func (s *Shell) leave(r *run) {
 	close(r.done)
 }
 
-// stop stops a command, and says when its last event is there; nil: it does not run.
-func (s *Shell) stop(id string) (done <-chan struct{}) {
-	s.mu.Lock()
-	r := s.runs[id]
-	s.mu.Unlock()
-	if r == nil {
+// stop stops a command, and says when its last event is there; nil: it does not run here.
+func (h *history) stop(id string) (done <-chan struct{}) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	if r == nil || r.h != h {
 		return nil
 	}
-	r.once.Do(func() { close(r.stopped) })
+	r.end()
 	return r.done
 }
 
 // run is a command that runs.
 type run struct {
-	s  *Shell
+	h  *history
 	id string
 
 	once    sync.Once
@@ -92,6 +98,9 @@ type run struct {
 	last   []byte // the newest event
 	err    error  // why it could not be kept
 }
+
+// end has the command ended, without waiting for it.
+func (r *run) end() { r.once.Do(func() { close(r.stopped) }) }
 
 func (r *run) run(cmd command) {
 	dir := ""
@@ -133,8 +142,8 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 		return 0, errors.Join(err, outW.Close())
 	}
 	defer stderr.Close()
-	ctx, cancel := context.WithTimeout(r.s.ctx, max(limit, time.Minute)) // a machine may be busy
-	p, err := r.s.cfg.Starter.Start(ctx, line, dir, outW, errW)
+	ctx, cancel := context.WithTimeout(r.h.ctx, max(limit, time.Minute)) // a machine may be busy
+	p, err := r.h.cfg.Starter.Start(ctx, line, dir, outW, errW)
 	cancel()
 	if err = errors.Join(err, outW.Close(), errW.Close()); err != nil {
 		if p != nil {
@@ -158,7 +167,7 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 		return e.code, e.err
 	case <-late.C:
 	case <-r.stopped:
-	case <-r.s.ctx.Done():
+	case <-r.h.ctx.Done():
 	}
 	r.stop(p, ended)
 	return killed, nil
@@ -167,7 +176,7 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 // stop kills a command and reads what it has printed.
 func (r *run) stop(p Process, ended <-chan ending) {
 	if err := p.Kill(); err != nil {
-		r.s.cfg.Logger.Error("a command cannot be ended", "command", r.id, "err", err)
+		r.h.cfg.Logger.Error("a command cannot be ended", "command", r.id, "err", err)
 	}
 	patience := time.NewTimer(lastWords)
 	defer patience.Stop()
@@ -223,8 +232,8 @@ func (r *run) finish(code int) {
 func (r *run) emit(o output) {
 	o.Command, o.Order, o.Kind = r.id, r.order, kindOutput
 	r.order++
-	e, err := r.s.events.add(kindOutput+"_"+r.id+"_", func(h header) any {
-		o.header = h
+	e, err := r.h.events.add(kindOutput+"_"+r.id+"_", func(at header) any {
+		o.header = at
 		return o
 	})
 	if err != nil {
@@ -232,5 +241,5 @@ func (r *run) emit(o output) {
 		return
 	}
 	r.last = e.data
-	r.s.publish(e)
+	r.h.publish(e)
 }

@@ -1,23 +1,25 @@
-// Package shell runs the commands that clients of OpenHands' own API send beside any
-// conversation: /api/bash and the socket /sockets/bash-events.
+// Package shell runs the commands that clients of OpenHands' own API send beside the agent:
+// /api/bash and the socket /sockets/bash-events, and the same routes below a conversation,
+// each of which has a history of its own.
 //
 // Each command and each piece of its output is an event, a file of its own in the form
-// of an agent-server. The newest are kept: [maxEvents] of them, [maxBytes] in all, for
-// [maxAge].
+// of an agent-server. The newest of each history are kept: [maxEvents] of them, [maxBytes] in
+// all, for [maxAge].
 package shell
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/paths"
 )
 
 // Limits of commands.
 const (
-	// maxRunning is how many commands run at the same time.
+	// maxRunning is how many commands run at the same time, in all places.
 	maxRunning = 100
 	// maxOutput is how much of the output of a command is kept, in bytes.
 	maxOutput = 64 << 20
@@ -57,14 +59,15 @@ type Shell struct {
 	cfg    Config
 	ctx    context.Context // ends with the shell
 	cancel context.CancelFunc
-	events *store
+	all    *history       // of /api/bash
 	wait   sync.WaitGroup // commands and sockets
 
 	mu       sync.Mutex
 	closed   bool
 	running  int
-	watchers map[*watcher]struct{}
-	runs     map[string]*run // by the ids of their commands
+	watchers map[*watcher]struct{} // of the history of /api/bash
+	runs     map[string]*run       // by the ids of their commands
+	places   map[string]*history   // by the ids of their places
 }
 
 // New makes a shell.
@@ -72,7 +75,8 @@ func New(cfg Config) *Shell {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Shell{cfg: cfg, events: &store{dir: cfg.Dir, now: cfg.Now}, watchers: map[*watcher]struct{}{}, runs: map[string]*run{}}
+	s := &Shell{cfg: cfg, watchers: map[*watcher]struct{}{}, runs: map[string]*run{}, places: map[string]*history{}}
+	s.all = &history{Shell: s, events: &store{dir: cfg.Dir, now: cfg.Now, make: paths.MakePrivate}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -85,32 +89,4 @@ func (s *Shell) Close() error {
 	s.cancel()
 	s.wait.Wait()
 	return nil
-}
-
-// Why a command or a socket does not begin.
-var (
-	errClosed = errors.New("the server is shutting down")
-	errMany   = errors.New("too many commands run at the same time")
-)
-
-// begin counts a command.
-func (s *Shell) begin() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return errClosed
-	case s.running >= maxRunning:
-		return errMany
-	}
-	s.running++
-	s.wait.Add(1)
-	return nil
-}
-
-func (s *Shell) end() {
-	s.mu.Lock()
-	s.running--
-	s.mu.Unlock()
-	s.wait.Done()
 }

@@ -194,8 +194,9 @@ func TestLongOutputComesInOrderedEvents(t *testing.T) {
 	t.Parallel()
 	w := usual(t)
 	const chars = 2<<20 + 5
-	last := w.execute(`{"command":"head -c 2097157 /dev/zero | tr '\\0' x"}`)
-	p := w.search("command_id__eq=" + last.Command)
+	whole := w.execute(`{"command":"head -c 2097157 /dev/zero | tr '\\0' x; echo err >&2"}`)
+	p := w.search("command_id__eq=" + whole.Command)
+	last := p.Items[len(p.Items)-1]
 	total := 0
 	for i, e := range p.Items {
 		total += len(text(e.Stdout))
@@ -206,7 +207,10 @@ func TestLongOutputComesInOrderedEvents(t *testing.T) {
 	if len(p.Items) != 3 || total != chars || text(last.Stdout) != "xxxxx" {
 		t.Errorf("%d events with %d characters, the last has %.10q", len(p.Items), total, text(last.Stdout))
 	}
-	if p := w.search("order__gt=1&command_id__eq=" + last.Command); len(p.Items) != 1 || p.Items[0].ID != last.ID {
+	if whole.ID != last.ID || len(text(whole.Stdout)) != chars || text(whole.Stderr) != "err\n" || *whole.Exit != 0 {
+		t.Errorf("the answer has %d characters: %+v", len(text(whole.Stdout)), whole.Stderr)
+	}
+	if p := w.search("order__gt=1&limit=1&command_id__eq=" + last.Command); len(p.Items) != 1 || p.Items[0].ID != last.ID || p.Next != nil {
 		t.Errorf("after order 1: %d events", len(p.Items))
 	}
 }

@@ -28,16 +28,20 @@ type watcher struct {
 	slow  chan struct{} // closed when the queue was full
 }
 
-// publish gives an event to all sockets, without waiting for any.
-func (s *Shell) publish(e event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.watchers {
+// publish gives an event to all sockets, without waiting for any. There are none for the
+// history of a place.
+func (h *history) publish(e event) {
+	if h != h.all {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
 		select {
 		case w.queue <- e:
 		default:
 			close(w.slow)
-			delete(s.watchers, w)
+			delete(h.watchers, w)
 		}
 	}
 }
@@ -139,7 +143,7 @@ func (s *Shell) frame(frame []byte) []byte {
 		code, detail = "JSONDecodeError", "the frame is not JSON"
 	} else if q, err := readRequest(frame); err != nil {
 		code, detail = "ValidationError", messages(err)
-	} else if _, _, err := s.start(q); err != nil {
+	} else if _, _, err := s.all.start(q); err != nil {
 		code, detail = "RuntimeError", err.Error()
 	} else {
 		return nil
@@ -210,7 +214,7 @@ func (s *Shell) serve(ctx context.Context, conn *websocket.Conn, w *watcher, fra
 func (s *Shell) resend(ctx context.Context, conn *websocket.Conn) (last string, err error) {
 	q := query{limit: maxPageEvents}
 	for s.ctx.Err() == nil {
-		events, next, err := s.events.search(q)
+		events, next, err := s.all.events.search(q)
 		if err != nil {
 			s.cfg.Logger.Error("the events of commands cannot be sent again", "err", err)
 			_ = conn.Close(websocket.StatusInternalError, "The events cannot be read")

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
-	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
@@ -39,8 +38,9 @@ var named = pattern.Of(`^\d{20}_(?:BashCommand|BashOutput_[0-9a-f]{32})_[0-9a-f]
 
 // store keeps events as files. The names are known in memory.
 type store struct {
-	dir string
-	now func() time.Time
+	dir  string
+	now  func() time.Time
+	make func(dir string) error // makes the directory, which may be there
 
 	mu     sync.Mutex
 	opened bool
@@ -120,7 +120,7 @@ func (s *store) add(middle string, make func(header) any) (event, error) {
 }
 
 func (s *store) write(name string, data []byte) error {
-	err := paths.MakePrivate(s.dir)
+	err := s.make(s.dir)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(s.dir, name), data, atomicfile.Options{MaxMode: 0o600})
 	}
@@ -208,20 +208,20 @@ func (s *store) names(q *query) ([]string, error) {
 }
 
 // search is a page of events, and the name that the next one begins with. What cannot
-// be read any more is left out.
+// be read any more is left out. No page is followed by an empty one.
 func (s *store) search(q query) (events []event, next string, err error) {
 	names, err := s.names(&q)
 	if err != nil {
 		return nil, "", err
 	}
 	size := 0
-	for i, name := range names {
-		if i == q.limit || size > maxPage {
-			return events, name, nil
-		}
+	for _, name := range names {
 		data, err := s.read(name)
 		if err != nil || q.after != nil && tooEarly(data, *q.after) {
 			continue
+		}
+		if len(events) == q.limit || size > maxPage {
+			return events, name, nil
 		}
 		size += len(data)
 		events = append(events, event{name, data})
