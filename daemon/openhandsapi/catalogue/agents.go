@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // Agent is one that the agent can give tasks to.
@@ -54,25 +55,29 @@ type agentInfo struct {
 
 // agents lists the agents of a project, of the user, and those that are built in.
 func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
-	body := struct {
-		User    bool    `json:"load_user"`
-		Project bool    `json:"load_project"`
-		Builtin bool    `json:"load_builtin"`
-		Dir     *string `json:"project_dir"`
-	}{User: true, Project: true, Builtin: true}
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
 		return err
 	}
-	dir := ""
-	if body.Project && body.Dir != nil {
-		dir = *body.Dir
+	user, project, builtin := o.Bool("load_user", true), o.Bool("load_project", true), o.Bool("load_builtin", true)
+	dir := projectDir(o, project)
+	if err := o.Err(); err != nil {
+		return err
 	}
 	list := []agentInfo{}
-	for _, a := range s.Agents(r.Context(), dir, body.User, body.Builtin) {
+	for _, a := range s.Agents(r.Context(), dir, user, builtin) {
 		list = append(list, agentInfoOf(a))
 	}
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"agents": list})
 	return nil
+}
+
+// projectDir is the directory of the project that a body names; "" where it is not asked for.
+func projectDir(o *pydantic.Object, wanted bool) string {
+	if dir := o.Text("project_dir", 0, -1); dir != nil && wanted {
+		return *dir
+	}
+	return ""
 }
 
 func agentInfoOf(a Agent) agentInfo {

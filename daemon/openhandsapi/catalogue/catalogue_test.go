@@ -105,7 +105,7 @@ func TestTheCatalogue(t *testing.T) {
 				`"sources":{"org":0,"project":1,"registered_marketplaces":0,"sandbox":0,"sdk_base":0}}`,
 		},
 		{"POST", "/api/skills", `{}`, 200, `"name":"tea","type":"knowledge","content":"Boil.","triggers":["tea"],"source":null`},
-		{"POST", "/api/skills", `{"load_user":3}`, 422, `"type":"bool_type","loc":["body","load_user"]`},
+		{"POST", "/api/skills", `{"load_user":3}`, 422, `"type":"bool_parsing","loc":["body","load_user"]`},
 		{"POST", "/api/hooks", `{"project_dir":"/project"}`, 200, `"pre_tool_use":[{"matcher":"terminal","hooks":[{"type":"command","name":null,"command":"check.sh","prompt":null,"system_prompt":null,"tools":[],"timeout":60,"max_iterations":3,"async":true}]}]`},
 		{"POST", "/api/hooks", `{"project_dir":"/other"}`, 200, `{"hook_config":null}`},
 		{"POST", "/api/hooks", `{}`, 200, `{"hook_config":null}`},

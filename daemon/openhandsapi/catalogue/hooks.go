@@ -10,15 +10,17 @@ import (
 // hooks reads the hooks of a project. Where they cannot be read there are none, as
 // with an agent-server.
 func (s *server) hooks(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Dir *string `json:"project_dir"`
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
 	}
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	dir := projectDir(o, true)
+	if err := o.Err(); err != nil {
 		return err
 	}
 	var found hookfile.Config
-	if body.Dir != nil && *body.Dir != "" {
-		if data, err := s.ReadFile(*body.Dir, hookfile.Path); err == nil {
+	if dir != "" {
+		if data, err := s.ReadFile(dir, hookfile.Path); err == nil {
 			found, _ = hookfile.Parse(data)
 		}
 	}

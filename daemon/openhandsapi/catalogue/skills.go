@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 // skillInfo is a skill in OpenHands' form.
@@ -22,20 +23,24 @@ type skillInfo struct {
 // skills lists the skills of the user and of a project. Those that OpenHands fetches
 // from the network, or from an organization, are not there: their numbers are 0.
 func (s *server) skills(w http.ResponseWriter, r *http.Request) error {
-	body := struct {
-		User    bool    `json:"load_user"`
-		Project bool    `json:"load_project"`
-		Dir     *string `json:"project_dir"`
-	}{User: true, Project: true}
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
 		return err
 	}
-	dir := ""
-	if body.Project && body.Dir != nil {
-		dir = *body.Dir
+	o.Bool("load_public", true)
+	user, project := o.Bool("load_user", true), o.Bool("load_project", true)
+	o.Bool("load_org", true)
+	o.Text("marketplace_path", 0, -1)
+	o.NotNull("registered_marketplaces", pydantic.NoList())
+	o.List("registered_marketplaces")
+	dir := projectDir(o, project)
+	o.List("org_configs")
+	o.Object("sandbox_config")
+	if err := o.Err(); err != nil {
+		return err
 	}
 	list, sources := []skillInfo{}, map[string]int{"sandbox": 0, "registered_marketplaces": 0, "sdk_base": 0, "org": 0, "project": 0}
-	for _, skill := range s.Skills(dir, body.User) {
+	for _, skill := range s.Skills(dir, user) {
 		list = append(list, infoOf(skill))
 		if skill.Own {
 			sources["sdk_base"]++ // OpenHands counts the user's there

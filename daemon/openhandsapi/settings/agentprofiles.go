@@ -25,9 +25,7 @@ func (s *server) agentProfileRoutes() []wire.Route {
 		},
 		{
 			Method: http.MethodPost, Path: one + "/materialize", Summary: "What an agent profile would give",
-			Handle: byName(http.StatusOK, func(r *http.Request, name string) (openhands.Diagnosis, error) {
-				return s.Store.Diagnose(r.Context(), name)
-			}),
+			Body: true, Handle: byName(http.StatusOK, s.materialize),
 		},
 	}
 }
@@ -46,7 +44,39 @@ func (s *server) saveAgentProfile(r *http.Request, name string) error {
 	if err := decodeObject(raw, &members, "body"); err != nil {
 		return err
 	}
+	if members == nil {
+		return pydantic.Refuse(pydantic.NoDict().At([]any{"body"}, nil))
+	}
 	return s.Store.SaveAgentProfile(r.Context(), name, members)
+}
+
+// materialize reports what an agent profile would give. The body may have a draft, which
+// takes the place of the stored one.
+func (s *server) materialize(r *http.Request, name string) (openhands.Diagnosis, error) {
+	var raw json.RawMessage
+	if err := wire.ReadBody(r, &raw, true); err != nil {
+		return openhands.Diagnosis{}, err
+	}
+	if raw == nil || string(raw) == "null" {
+		return s.Store.Diagnose(r.Context(), name, nil)
+	}
+	o, err := pydantic.NewObject(raw, "body")
+	if err != nil {
+		return openhands.Diagnosis{}, err
+	}
+	draft := o.Raw("profile")
+	if draft != nil && draft[0] != '{' {
+		o.Value("profile", "profile must be an object")
+	}
+	o.Only("profile")
+	if err := o.Err(); err != nil {
+		return openhands.Diagnosis{}, err
+	}
+	var members map[string]any
+	if err := decodeObject(draft, &members, "body", "profile"); err != nil {
+		return openhands.Diagnosis{}, err
+	}
+	return s.Store.Diagnose(r.Context(), name, members)
 }
 
 // maxID is how many characters the id of an agent profile may have.

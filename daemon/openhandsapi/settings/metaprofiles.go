@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -26,11 +25,11 @@ func (s *server) metaProfile(r *http.Request, name string) (any, error) {
 }
 
 func (s *server) saveMetaProfile(r *http.Request, name string) error {
-	var body json.RawMessage
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	body, err := wire.ReadObject(r, false)
+	if err != nil {
 		return err
 	}
-	return s.Store.SaveMetaProfile(r.Context(), name, body)
+	return s.Store.SaveMetaProfile(r.Context(), name, body.JSON())
 }
 
 func (s *server) activateMetaProfile(r *http.Request, name string) (any, error) {

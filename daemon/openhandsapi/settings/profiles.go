@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 )
 
 func (s *server) profileRoutes() []wire.Route {
@@ -34,29 +35,27 @@ func (s *server) profile(r *http.Request, name string) (openhands.LLMConfig, err
 	return s.Store.LLMProfile(r.Context(), name, e)
 }
 
-// llmBody is the body of calls that send an LLM.
-type llmBody struct {
-	LLM     json.RawMessage `json:"llm"`
-	Secrets *bool           `json:"include_secrets"`
-}
-
-func readLLM(r *http.Request) (llmBody, error) {
-	var body llmBody
-	if err := wire.ReadBody(r, &body, false); err != nil {
-		return body, err
+// readLLM reads the body of a call that sends an LLM, which may be null here.
+func readLLM(r *http.Request) (o *pydantic.Object, llm json.RawMessage, err error) {
+	if o, err = wire.ReadObject(r, false); err != nil {
+		return nil, nil, err
 	}
-	if body.LLM == nil {
-		return body, missing("llm")
+	if llm = o.Raw("llm"); llm == nil && o.Need("llm") {
+		llm = json.RawMessage("null")
 	}
-	return body, nil
+	return o, llm, nil
 }
 
 func (s *server) saveProfile(r *http.Request, name string) error {
-	body, err := readLLM(r)
+	o, llm, err := readLLM(r)
 	if err != nil {
 		return err
 	}
-	return s.Store.SaveLLMProfile(r.Context(), name, body.LLM, body.Secrets == nil || *body.Secrets)
+	secrets := o.Bool("include_secrets", true)
+	if err := o.Err(); err != nil {
+		return err
+	}
+	return s.Store.SaveLLMProfile(r.Context(), name, llm, secrets)
 }
 
 func (s *server) activateProfile(r *http.Request, name string) (any, error) {
@@ -66,11 +65,14 @@ func (s *server) activateProfile(r *http.Request, name string) (any, error) {
 }
 
 func (s *server) validateProfile(r *http.Request, _ string) (any, error) {
-	body, err := readLLM(r)
+	o, sent, err := readLLM(r)
+	if err == nil {
+		err = o.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	llm, err := s.Store.ParseLLM(body.LLM)
+	llm, err := s.Store.ParseLLM(sent)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,8 @@ type AgentProfiles interface {
 	RemoveAgentProfile(ctx context.Context, name string) error
 	RenameAgentProfile(ctx context.Context, name, to string) error
 	ActivateAgentProfile(ctx context.Context, id string) error
-	Diagnose(ctx context.Context, name string) (openhands.Diagnosis, error)
+	// Diagnose says what an agent profile would give; with a draft, that in its place.
+	Diagnose(ctx context.Context, name string, draft map[string]any) (openhands.Diagnosis, error)
 }
 
 // MetaProfiles are the choices of LLM profiles by kinds of tasks.
@@ -132,8 +133,11 @@ func exposure(r *http.Request) (openhands.Exposure, error) {
 	}
 }
 
-// namePattern is that of the names of profiles.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
+// namePattern is that of the names of profiles, and maxName their highest number of characters.
+const (
+	namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
+	maxName     = 64
+)
 
 var profileName = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
@@ -155,16 +159,16 @@ func mismatch(pattern, input string, loc ...any) error {
 
 // newName reads the body of a renaming.
 func newName(r *http.Request) (string, error) {
-	var body struct {
-		NewName *string `json:"new_name"`
-	}
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
 		return "", err
 	}
-	if body.NewName == nil {
-		return "", missing("new_name")
+	o.Need("new_name")
+	name := o.Within("new_name", "", 1, maxName)
+	if err := o.Err(); err != nil {
+		return "", err
 	}
-	return checkedName(*body.NewName, "body", "new_name")
+	return checkedName(name, "body", "new_name")
 }
 
 func missing(field string) error {

@@ -119,11 +119,11 @@ func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp,
 }
 
 func (s *server) addServer(r *http.Request) (any, error) {
-	var body json.RawMessage
-	if err := wire.ReadBody(r, &body, false); err != nil {
+	body, err := wire.ReadObject(r, false)
+	if err != nil {
 		return nil, err
 	}
-	return s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body)
+	return s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body.JSON())
 }
 
 func (s *server) patchServer(r *http.Request) (any, error) {

@@ -32,7 +32,24 @@ func ReadBody(r *http.Request, v any, optional bool) error {
 		}
 		return pydantic.Refuse(pydantic.Missing().At([]any{"body"}, nil))
 	}
+	if strings.TrimSpace(string(data)) == "null" && !optional {
+		if refused := noNull(v); refused != nil {
+			return pydantic.Refuse(refused.At([]any{"body"}, nil))
+		}
+	}
 	return pydantic.Decode(data, v, "body")
+}
+
+// noNull refuses a body that is null where v is what is read from it. Who reads JSON refuses
+// it with its own words.
+func noNull(v any) *pydantic.Refusal {
+	switch v.(type) {
+	case *json.RawMessage:
+		return nil
+	case *[]string:
+		return pydantic.NoList()
+	}
+	return pydantic.NoObject()
 }
 
 // ReadObject reads the body of a request. An empty body is a 422 unless optional.

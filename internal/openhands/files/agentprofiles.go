@@ -179,26 +179,37 @@ func noAgentProfile(name string) error {
 // new one gets an id, an old one keeps its own and counts its revisions.
 func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[string]any) error {
 	members = shape.Merge(members, map[string]any{"name": name}, true)
-	data, err := json.Marshal(members)
+	tree, err := sent(members).read(s)
 	if err != nil {
-		return refuse(openhands.Invalid, "Invalid agent profile")
-	}
-	doc, err := jsonedit.Parse(data)
-	if err != nil {
-		return refuse(openhands.Invalid, "Invalid agent profile")
-	}
-	tree, faults, err := s.readRecipe(doc)
-	if version, _ := shape.RecipeVersionOf(doc.Root()); err != nil || version > shape.RecipeVersion || doc.Irregular().NaN {
-		return refuse(openhands.Invalid, "Invalid agent profile")
-	}
-	if faults = append(faults, wrongID(doc.Root())...); len(faults) > 0 {
-		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: faults}
+		return err
 	}
 	f, err := s.agentFile(name)
 	if err != nil {
 		return err
 	}
 	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree, members) }))
+}
+
+// sent is a recipe that a client sent.
+type sent map[string]any
+
+func (m sent) read(s *Store) (shape.Tree, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	doc, err := jsonedit.Parse(data)
+	if err != nil {
+		return nil, refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	tree, faults, err := s.readRecipe(doc)
+	if version, _ := shape.RecipeVersionOf(doc.Root()); err != nil || version > shape.RecipeVersion || doc.Irregular().NaN {
+		return nil, refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	if faults = append(faults, wrongID(doc.Root())...); len(faults) > 0 {
+		return nil, &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: faults}
+	}
+	return tree, nil
 }
 
 // wrongID is what is wrong with the id of a recipe whose kind is known.

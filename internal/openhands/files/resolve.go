@@ -224,10 +224,16 @@ func (s *Store) command(recipe shape.Tree) ([]any, error) {
 	return out, nil
 }
 
-// Diagnose reports what Resolve would make of the recipe of a name. Its secrets are
-// masked.
-func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis, error) {
-	recipe, err := s.agentProfile(name)
+// Diagnose reports what Resolve would make of the recipe of a name, or of a draft in its
+// place. Its secrets are masked.
+func (s *Store) Diagnose(ctx context.Context, name string, draft map[string]any) (openhands.Diagnosis, error) {
+	var recipe shape.Tree
+	var err error
+	if draft == nil {
+		recipe, err = s.agentProfile(name)
+	} else {
+		recipe, err = sent(shape.Merge(draft, map[string]any{"name": name}, true)).read(s)
+	}
 	if err != nil {
 		return openhands.Diagnosis{}, err
 	}

@@ -192,9 +192,16 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	if _, err := s.ActivateMetaProfile(t.Context(), "broken"); kindOf(err) != openhands.Malformed {
 		t.Error(err)
 	}
-	d, err := s.Diagnose(t.Context(), "helper")
+	d, err := s.Diagnose(t.Context(), "helper", nil)
 	if err != nil || d.Valid || fmt.Sprint(d.DanglingMetaLLMs) != "[gone]" || !strings.Contains(fmt.Sprint(d.Errors), "routed to by the meta-profile not found: gone") {
 		t.Errorf("%+v, %v", d, err)
+	}
+	draft := map[string]any{"agent_kind": "openhands", "llm_profile_ref": "gone", "name": "other"}
+	if d, err = s.Diagnose(t.Context(), "helper", draft); err != nil || d.Valid || !strings.Contains(fmt.Sprint(d.Errors), "gone") || d.DanglingMeta != nil {
+		t.Errorf("a draft: %+v, %v", d, err)
+	}
+	if _, err = s.Diagnose(t.Context(), "new", map[string]any{"agent_kind": "openhands"}); kindOf(err) != openhands.Invalid {
+		t.Errorf("a draft without a model: %v", err)
 	}
 	if err := s.RemoveMetaProfile(t.Context(), "router"); err != nil {
 		t.Fatal(err)
@@ -203,7 +210,7 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	if err != nil || now.ActiveMeta != nil || fmt.Sprintf("%s", now.Agent["meta_profile"]) != "null" {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if d, err = s.Diagnose(t.Context(), "helper"); err != nil || d.DanglingMeta == nil || *d.DanglingMeta != "router" {
+	if d, err = s.Diagnose(t.Context(), "helper", nil); err != nil || d.DanglingMeta == nil || *d.DanglingMeta != "router" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
