@@ -104,12 +104,12 @@ type FallbackStrategy struct {
 // DefaultProfile is a profile of which only the model is known, with the
 // defaults of OpenHands 1.43.
 func DefaultProfile(model string) Profile {
-	const timeout = 300.0
-	seconds := timeout
+	const seconds = 300.0
+	timeout, idle := seconds, seconds // apart: what is read into one must not change the other
 	return Profile{
 		Model: model, AuthType: "api_key", APIMode: "auto", UsageID: "default",
 		OpenRouterSiteURL: "https://docs.all-hands.dev/", OpenRouterAppName: "OpenHands",
-		NumRetries: 5, RetryMultiplier: 8, RetryMinWait: 8, RetryMaxWait: 64, Timeout: &seconds, IdleTimeout: &seconds,
+		NumRetries: 5, RetryMultiplier: 8, RetryMinWait: 8, RetryMaxWait: 64, Timeout: &timeout, IdleTimeout: &idle,
 		MaxMessageChars: 30_000, DropParams: true, ModifyParams: true, CachingPrompt: true, NativeToolCalling: true,
 		LogCompletionsFolder: "logs/completions", ReasoningEffort: "high", EnableEncryptedReasoning: true,
 		PromptCacheRetention: "24h", ExtendedThinkingBudget: 200_000,

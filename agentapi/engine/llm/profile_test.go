@@ -49,6 +49,21 @@ func TestNullTakesADefaultAway(t *testing.T) {
 	}
 }
 
+func TestAPauseHasALimitOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string][2]float64{
+		`"timeout":25,"stream_idle_timeout":10`: {25, 10},
+		`"stream_idle_timeout":10,"timeout":25`: {25, 10},
+		`"stream_idle_timeout":10`:              {300, 10},
+		`"timeout":25`:                          {25, 25},
+	} {
+		p := parse(t, `{"model":"m/x",`+data+`}`)
+		if got := [2]float64{*p.Timeout, *p.IdleTimeout}; got != want {
+			t.Errorf("%s: the limits are %v, want %v", data, got, want)
+		}
+	}
+}
+
 // Every field that OpenHands 1.43.1 writes is read.
 func TestEveryFieldIsKnown(t *testing.T) {
 	t.Parallel()
