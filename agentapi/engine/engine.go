@@ -128,9 +128,20 @@ type Profile struct {
 	// LLM is the profile's LLM object as OpenHands stores it, without any
 	// secret.
 	LLM json.RawMessage
+	// Entry is the same for calls, with the headers and members that may hold credentials.
+	// Nil: LLM says it all; see [Profile.Parsed].
+	Entry *llm.Profile
 	// Key finds a secret of the profile by the name of its field, such as
 	// "api_key"; "" if there is none.
 	Key func(ctx context.Context, field string) (string, error)
+}
+
+// Parsed is the LLM of the profile for calls.
+func (p Profile) Parsed() (llm.Profile, error) {
+	if p.Entry == nil {
+		return llm.ParseProfile(p.LLM)
+	}
+	return *p.Entry, p.Entry.Check()
 }
 
 // Settings are what OpenHands' settings say about conversations.

@@ -217,7 +217,7 @@ func TestEngineWithItsRealPartsKeepsTheContract(t *testing.T) {
 		realTools(c)
 		c.NewModel = func(p engine.Profile, usage string) (llm.Model, error) {
 			stored, err := llm.ParseProfile(p.LLM)
-			stored.BaseURL, stored.NumRetries = url, 1
+			stored.BaseURL, stored.NumRetries = &url, 1
 			// Else the agent itself declines images.
 			stored.CapabilityOverrides = map[string]any{"supports_vision": true}
 			if err != nil {

@@ -66,7 +66,7 @@ func TestScenario43ResponsesDialect(t *testing.T) {
 		},
 		[]string{`{"id":"fc_3","type":"function_call","call_id":"call_3","name":"finish","arguments":"{\"message\":\"done\"}"}`},
 	)
-	w := newWorld(t, realTools, withRealModels(func(p *llm.Profile) { p.BaseURL, p.APIMode = server.URL, "responses" }))
+	w := newWorld(t, realTools, withRealModels(func(p *llm.Profile) { p.BaseURL, p.APIMode = &server.URL, "responses" }))
 	if res := w.say("go"); res.Answer != "done" || res.Usage.PromptTokens != 100 {
 		t.Errorf("result %+v", res)
 	}

@@ -59,7 +59,8 @@ func withRealModels(change func(*llm.Profile)) func(*engine.Config) {
 			}
 			config := func(name string) llm.Config {
 				p := llm.DefaultProfile("openai/" + name)
-				p.BaseURL = m.(enginetest.Model).URL
+				url := m.(enginetest.Model).URL
+				p.BaseURL = &url
 				p.RetryMinWait, p.RetryMaxWait, p.RetryMultiplier = 0, 0, 0
 				if name == "test" {
 					change(&p)

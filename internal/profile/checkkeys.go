@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -15,7 +16,7 @@ import (
 func (f finding) keys(e document.Entry) {
 	for _, field := range secretFields() {
 		what, set := field, f.setKey()+" --field "+field
-		if field == apiKeyMember {
+		if field == llmentry.FieldAPIKey {
 			what, set = "key", f.setKey()
 		}
 		if f.profile == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -74,11 +75,8 @@ func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOp
 	return out, nil
 }
 
-// apiKeyMember is the member of an entry that has its API key.
-const apiKeyMember = "api_key"
-
 func secretFields() []string {
-	return []string{apiKeyMember, secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
+	return []string{llmentry.FieldAPIKey, secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
 }
 
 // entryName is where the key of a member belongs in a key store.
@@ -88,7 +86,7 @@ func (s *Store) entryName(profile, member string) string {
 
 // fieldOf is the field of a stored entry for a member of a profile.
 func fieldOf(member string) string {
-	if member == apiKeyMember {
+	if member == llmentry.FieldAPIKey {
 		return secret.APIKey
 	}
 	return member

@@ -6,97 +6,13 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
-
-// LLM is an LLM entry as OpenHands 1.43.1 understands it: in its present form,
-// with the defaults of what the file does not say. Durations are in seconds.
-// Pointers are nil where the file has null.
-type LLM struct {
-	Model         string  `json:"model"`
-	BaseURL       *string `json:"base_url"`
-	APIVersion    *string `json:"api_version"`
-	APIMode       string  `json:"api_mode"` // auto, chat or responses
-	CanonicalName *string `json:"model_canonical_name"`
-	UsageID       string  `json:"usage_id"`
-
-	AuthType           string  `json:"auth_type"` // api_key or subscription
-	SubscriptionVendor *string `json:"subscription_vendor"`
-	Connection         *string `json:"provider_connection_id"`
-
-	AWSRegion   *string `json:"aws_region_name"`
-	AWSProfile  *string `json:"aws_profile_name"`
-	AWSRole     *string `json:"aws_role_name"`
-	AWSSession  *string `json:"aws_session_name"`
-	AWSEndpoint *string `json:"aws_bedrock_runtime_endpoint"`
-
-	OpenRouterSite string  `json:"openrouter_site_url"`
-	OpenRouterApp  string  `json:"openrouter_app_name"`
-	OllamaBaseURL  *string `json:"ollama_base_url"`
-
-	NumRetries      int64   `json:"num_retries"`
-	RetryMultiplier float64 `json:"retry_multiplier"`
-	RetryMinWait    int64   `json:"retry_min_wait"`
-	RetryMaxWait    int64   `json:"retry_max_wait"`
-	Timeout         *int64  `json:"timeout"`
-
-	MaxMessageChars int64    `json:"max_message_chars"`
-	MaxInputTokens  *int64   `json:"max_input_tokens"`
-	MaxOutputTokens *int64   `json:"max_output_tokens"`
-	Temperature     *float64 `json:"temperature"`
-	TopP            *float64 `json:"top_p"`
-	TopK            *float64 `json:"top_k"`
-	Seed            *int64   `json:"seed"`
-	InputCost       *float64 `json:"input_cost_per_token"`
-	OutputCost      *float64 `json:"output_cost_per_token"`
-
-	Stream                bool    `json:"stream"`
-	DropParams            bool    `json:"drop_params"`
-	ModifyParams          bool    `json:"modify_params"`
-	CachingPrompt         bool    `json:"caching_prompt"`
-	CacheRetention        *string `json:"prompt_cache_retention"`
-	NativeToolCalling     bool    `json:"native_tool_calling"`
-	DisableVision         *bool   `json:"disable_vision"`
-	DisableStopWord       *bool   `json:"disable_stop_word"`
-	ForceStringSerializer *bool   `json:"force_string_serializer"`
-	InlineImageURLs       *bool   `json:"inline_image_urls"`
-
-	ReasoningEffort    *string `json:"reasoning_effort"`
-	ReasoningSummary   *string `json:"reasoning_summary"`
-	EncryptedReasoning bool    `json:"enable_encrypted_reasoning"`
-	ThinkingBudget     *int64  `json:"extended_thinking_budget"`
-
-	LogCompletions       bool    `json:"log_completions"`
-	LogCompletionsFolder string  `json:"log_completions_folder"`
-	CustomTokenizer      *string `json:"custom_tokenizer"`
-
-	// CapabilityOverrides are texts and truth values.
-	CapabilityOverrides map[string]any `json:"capability_overrides"`
-
-	// Fallback names the profiles to ask when this one's provider cannot answer.
-	// OpenHands reads it and never writes it.
-	Fallback *Fallback `json:"fallback_strategy,omitempty"`
-
-	// The secrets that are in the entry, decrypted. A profile with an empty
-	// APIKey may have one elsewhere; see secret.Resolver.
-	APIKey             secret.Value `json:"-"`
-	AWSAccessKeyID     secret.Value `json:"-"`
-	AWSSecretAccessKey secret.Value `json:"-"`
-	AWSSessionToken    secret.Value `json:"-"`
-
-	// ExtraHeaders and ExtraBody go to the provider as they are, and may hold
-	// credentials. ExtraBody is the text of a JSON object.
-	ExtraHeaders map[string]secret.Value `json:"-"`
-	ExtraBody    secret.Value            `json:"-"`
-}
-
-// Fallback is a fallback strategy.
-type Fallback struct {
-	Profiles []string `json:"fallback_llms"`
-}
 
 // errNotRead takes the place of errors that could quote a value.
 var errNotRead = errors.New("the entry cannot be read")
@@ -136,25 +52,45 @@ func unknownFields(entry jsonedit.Value) []string {
 
 // readLLM reads an entry, but not its secrets: only what they are. The error is
 // a *shape.FieldError for the first member that OpenHands refuses.
-func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
+func readLLM(entry jsonedit.Value, models *canon.List) (llmentry.LLM, error) {
 	plain := map[string]json.RawMessage{}
 	for _, f := range allFields() {
 		value, ok := f.Read(entry.Get(f.Name))
 		if !ok {
-			return LLM{}, &shape.FieldError{Field: f.Name}
+			return llmentry.LLM{}, &shape.FieldError{Field: f.Name}
 		}
-		if f.Kind != shape.HeadersKind && f.Kind != shape.FreeKind {
+		switch {
+		case f.Kind == shape.SecretKind, f.Kind == shape.HeadersKind, f.Kind == shape.FreeKind:
+		case f.Name == idleMember: // as long as the timeout
+		default:
 			plain[f.Name] = value
 		}
 	}
 	src, err := json.Marshal(plain)
 	if err != nil {
-		return LLM{}, errNotRead
+		return llmentry.LLM{}, errNotRead
 	}
-	var llm LLM
-	if err := json.Unmarshal(src, &llm); err != nil {
-		return LLM{}, errNotRead
+	llm, err := llmentry.Read(src)
+	if err != nil {
+		return llmentry.LLM{}, errNotRead
 	}
+	readExtras(&llm, entry)
+	for name, v := range llm.CapabilityOverrides {
+		if n, ok := v.(float64); ok {
+			llm.CapabilityOverrides[name] = n == 1
+		}
+	}
+	if v := entry.Get(fallbackMember); v.Exists() && v.Kind() != jsonedit.Null {
+		if llm.FallbackStrategy = readFallback(v); llm.FallbackStrategy == nil {
+			return llmentry.LLM{}, &shape.FieldError{Field: fallbackMember}
+		}
+	}
+	settle(&llm, models)
+	return llm, nil
+}
+
+// readExtras reads what goes to the provider as it is, with its exact values.
+func readExtras(llm *llmentry.LLM, entry jsonedit.Value) {
 	if headers := entry.Get("extra_headers"); headers.Kind() == jsonedit.Object {
 		llm.ExtraHeaders = map[string]secret.Value{}
 		for name, v := range headers.Members() {
@@ -162,30 +98,26 @@ func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 			llm.ExtraHeaders[name] = secret.New(text)
 		}
 	}
-	llm.ExtraBody = secret.New(string(entry.Get("litellm_extra_body").Raw()))
-	for name, v := range llm.CapabilityOverrides {
-		if n, ok := v.(float64); ok {
-			llm.CapabilityOverrides[name] = n == 1
+	if body := entry.Get("litellm_extra_body"); body.Kind() == jsonedit.Object {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(body.Raw(), &members) == nil { // NaN, which Python reads, cannot be sent
+			llm.ExtraBody = hidden.New(members)
 		}
 	}
-	if v := entry.Get(fallbackMember); v.Exists() && v.Kind() != jsonedit.Null {
-		if llm.Fallback = readFallback(v); llm.Fallback == nil {
-			return LLM{}, &shape.FieldError{Field: fallbackMember}
-		}
-	}
-	llm.settle(models)
-	return llm, nil
 }
 
-const fallbackMember = "fallback_strategy"
+const (
+	fallbackMember = "fallback_strategy"
+	idleMember     = "stream_idle_timeout"
+)
 
 // readFallback is nil for what OpenHands refuses.
-func readFallback(v jsonedit.Value) *Fallback {
+func readFallback(v jsonedit.Value) *llmentry.FallbackStrategy {
 	list := v.Get("fallback_llms")
 	if list.Kind() != jsonedit.Array {
 		return nil
 	}
-	out := &Fallback{Profiles: []string{}}
+	out := &llmentry.FallbackStrategy{Profiles: []string{}}
 	for item := range list.Elements() {
 		name, ok := item.Text()
 		if !ok {
@@ -196,11 +128,8 @@ func readFallback(v jsonedit.Value) *Fallback {
 	return out
 }
 
-// azureVersion is what OpenHands takes for models of Azure without a version.
-const azureVersion = "2024-12-01-preview"
-
 // settle does what OpenHands does to every entry that it loads.
-func (l *LLM) settle(models *canon.List) {
+func settle(l *llmentry.LLM, models *canon.List) {
 	e := canon.Entry{Model: l.Model}
 	if l.BaseURL != nil {
 		e.URL = canon.URL{State: canon.URLText, Text: *l.BaseURL}
@@ -208,32 +137,9 @@ func (l *LLM) settle(models *canon.List) {
 	if d := models.Decide(e); d.Action == canon.Migrate {
 		l.Model, l.BaseURL = d.Model, nil
 	}
-	if strings.HasPrefix(l.Model, "azure") && (l.APIVersion == nil || *l.APIVersion == "") {
-		version := azureVersion
-		l.APIVersion = &version
-	}
 	if strings.HasPrefix(l.Model, "openai/") && l.BaseURL != nil && strings.TrimSuffix(*l.BaseURL, "/") == "https://api.openai.com" {
 		l.BaseURL = nil
 	}
-}
-
-// baseURL is the base URL, or "".
-func (l *LLM) baseURL() string {
-	if l.BaseURL == nil {
-		return ""
-	}
-	return *l.BaseURL
-}
-
-// endpoint is where requests go by a member of its own.
-func (l *LLM) endpoint() string {
-	text := func(p *string) string {
-		if p == nil {
-			return ""
-		}
-		return *p
-	}
-	return Endpoint(l.Model, l.baseURL(), text(l.AWSEndpoint), text(l.OllamaBaseURL))
 }
 
 // Endpoint is the member that goes before the base URL, or stands for it; "" where none

@@ -6,13 +6,14 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // Profile is a profile that was read, with the secrets that are in it.
 type Profile struct {
 	Summary
-	LLM LLM `json:"llm"`
+	LLM llmentry.LLM `json:"llm"`
 
 	// KeyErr is why the key that is written in the profile or its connection
 	// cannot be used: it cannot be decrypted. OpenHands would go on without a
@@ -22,22 +23,22 @@ type Profile struct {
 
 // Subject is what to look for to find a secret of the profile.
 func (p *Profile) Subject(field string) secret.Subject {
+	base := llmentry.Or(p.LLM.BaseURL, "")
 	subject := secret.Subject{
-		Base: p.Base, Profile: p.Name, Model: p.LLM.Model, BaseURL: p.LLM.baseURL(),
-		Endpoint: p.LLM.endpoint(),
+		Base: p.Base, Profile: p.Name, Model: p.LLM.Model, BaseURL: base,
+		Endpoint: Endpoint(p.LLM.Model, base, llmentry.Or(p.LLM.AWSEndpoint, ""), llmentry.Or(p.LLM.OllamaBaseURL, "")),
 		Field:    field, OwnOrigin: p.ownOrigin(),
 	}
-	own := map[string]secret.Value{
-		secret.APIKey:             p.LLM.APIKey,
-		secret.AWSAccessKeyID:     p.LLM.AWSAccessKeyID,
-		secret.AWSSecretAccessKey: p.LLM.AWSSecretAccessKey,
-		secret.AWSSessionToken:    p.LLM.AWSSessionToken,
-	}[field]
-	switch {
+	member := field
+	if field == secret.APIKey {
+		member = llmentry.FieldAPIKey
+	}
+	switch own := p.LLM.Secret(member); {
 	case field == secret.APIKey && p.KeyErr != nil:
 		subject.Own = func() (secret.Value, error) { return secret.Value{}, p.KeyErr }
-	case !own.IsZero():
-		subject.Own = func() (secret.Value, error) { return own, nil }
+	case own != nil && !own.IsZero():
+		key := *own
+		subject.Own = func() (secret.Value, error) { return key, nil }
 	}
 	return subject
 }
@@ -96,13 +97,9 @@ func (e *EntryError) Error() string { return e.Action.Text() }
 // cannot be decrypted is an error: the others are of no use without it.
 func (p *Profile) readSecrets(entry jsonedit.Value, ciphers *Ciphers) error {
 	p.LLM.APIKey, p.KeyErr = readSecret(entry.Get("api_key"), ciphers)
-	for name, v := range map[string]*secret.Value{
-		secret.AWSAccessKeyID:     &p.LLM.AWSAccessKeyID,
-		secret.AWSSecretAccessKey: &p.LLM.AWSSecretAccessKey,
-		secret.AWSSessionToken:    &p.LLM.AWSSessionToken,
-	} {
+	for _, name := range []string{secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken} {
 		var err error
-		if *v, err = readSecret(entry.Get(name), ciphers); err != nil {
+		if *p.LLM.Secret(name), err = readSecret(entry.Get(name), ciphers); err != nil {
 			return fmt.Errorf("decrypt %s: %w", name, err)
 		}
 	}

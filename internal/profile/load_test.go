@@ -36,11 +36,15 @@ func TestLoadUnderstandsTheWholeEntry(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for what, v := range map[string]secret.Value{
-		fixtureKey: l.APIKey, "hidden-1": l.ExtraHeaders["Authorization"], `{"key": "hidden-2", "n": 1.50}`: l.ExtraBody, "hidden-3": l.AWSSessionToken,
+		fixtureKey: l.APIKey, "hidden-1": l.ExtraHeaders["Authorization"], "hidden-3": l.AWSSessionToken,
 	} {
 		if v.Reveal() != what {
 			t.Errorf("got %q, want %q", v.Reveal(), what)
 		}
+	}
+	body := l.ExtraBody.Reveal()
+	if diff := cmp.Diff(map[string]json.RawMessage{"key": json.RawMessage(`"hidden-2"`), "n": json.RawMessage("1.50")}, body); diff != "" {
+		t.Errorf("the body (-want +got):\n%s", diff)
 	}
 	out, err := json.Marshal(p)
 	must(t, err)

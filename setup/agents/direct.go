@@ -76,10 +76,10 @@ func brief(cfg llm.Config, maxTokens int64) llm.Config {
 	if p.MaxOutputTokens == nil || *p.MaxOutputTokens > maxTokens {
 		p.MaxOutputTokens = &maxTokens
 	}
-	p.NumRetries, p.FallbackStrategy = 1, nil
-	p.ExtendedThinkingBudget = 0
-	if p.ReasoningEffort != "" {
-		p.ReasoningEffort = "low"
+	p.NumRetries, p.FallbackStrategy, p.ExtendedThinkingBudget = 1, nil, nil
+	if p.ReasoningEffort != nil && *p.ReasoningEffort != "" {
+		low := "low"
+		p.ReasoningEffort = &low
 	}
 	return cfg
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
-	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup/roster"
@@ -122,7 +120,7 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 		}
 		return found.Key.Reveal(), err
 	}
-	known = engine.Profile{Name: name, Revision: revision, LLM: stored, Key: key}
+	known = engine.Profile{Name: name, Revision: revision, LLM: stored, Entry: &p.LLM, Key: key}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.loaded == nil {
@@ -168,7 +166,7 @@ func (e *engineProfiles) newModel(base llm.Config) func(engine.Profile, string) 
 
 // model makes the model of a profile.
 func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, error) {
-	own, err := e.configure(p, cfg)
+	own, err := configure(p, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -176,16 +174,11 @@ func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, err
 	return llm.New(own)
 }
 
-// configure adds a profile to the configuration of a model, with the headers
-// and members that may hold credentials and so are not part of what the engine
-// stores.
-func (e *engineProfiles) configure(p engine.Profile, cfg llm.Config) (llm.Config, error) {
-	parsed, err := llm.ParseProfile(p.LLM)
+// configure adds a profile to the configuration of a model.
+func configure(p engine.Profile, cfg llm.Config) (llm.Config, error) {
+	parsed, err := p.Parsed()
 	if err != nil {
 		return llm.Config{}, err
-	}
-	if stored, err := e.store.Load(p.Name); err == nil {
-		AddHidden(&parsed, &stored.LLM)
 	}
 	cfg.Profile, cfg.Name, cfg.Key = parsed, p.Name, p.Key
 	return cfg, nil
@@ -198,7 +191,7 @@ func (e *engineProfiles) fallback(cfg llm.Config) func(string) (llm.Config, erro
 		if err != nil {
 			return llm.Config{}, err
 		}
-		return e.configure(p, cfg)
+		return configure(p, cfg)
 	}
 }
 
@@ -216,17 +209,5 @@ func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (
 	if err != nil {
 		return cfg, err
 	}
-	return e.configure(p, cfg)
-}
-
-// AddHidden gives an LLM the headers and members of the profile as it is stored
-// that may hold credentials.
-func AddHidden(p *llm.Profile, stored *profile.LLM) {
-	p.ExtraHeaders = maps.Clone(stored.ExtraHeaders)
-	if body := stored.ExtraBody.Reveal(); body != "" {
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(body), &members); err == nil {
-			p.ExtraBody = hidden.New(members)
-		}
-	}
+	return configure(p, cfg)
 }

@@ -4,7 +4,6 @@ package modelcheck
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/agents"
 )
 
 const (
@@ -181,23 +179,15 @@ func (c *Check) model(p *profile.Profile, key *profileKey) (llm.Model, error) {
 	cfg.Profile.MaxOutputTokens = &limit
 	cfg.Profile.NumRetries, cfg.Profile.FallbackStrategy = 1, nil
 	// A budget to think with is larger than the answer may be.
-	cfg.Profile.ReasoningEffort, cfg.Profile.ExtendedThinkingBudget = "", 0
+	cfg.Profile.ReasoningEffort, cfg.Profile.ExtendedThinkingBudget = nil, nil
 	return llm.New(cfg)
 }
 
 // config is the LLM of a profile.
 func (c *Check) config(p *profile.Profile, key *profileKey) (llm.Config, error) {
-	stored, err := json.Marshal(p.LLM)
-	if err != nil {
-		return llm.Config{}, fmt.Errorf("encode profile: %w", err)
-	}
 	cfg := c.llm
-	if cfg.Profile, err = llm.ParseProfile(stored); err != nil {
-		return llm.Config{}, err
-	}
-	agents.AddHidden(&cfg.Profile, &p.LLM)
-	cfg.Name, cfg.Key = p.Name, key.find
-	return cfg, nil
+	cfg.Profile, cfg.Name, cfg.Key = p.LLM, p.Name, key.find
+	return cfg, p.LLM.Check()
 }
 
 // profileKey finds the secrets of a profile as a run of it would, and remembers

@@ -1,6 +1,10 @@
 package llm
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+)
 
 // The size of an image in tokens, by provider: what a large screenshot counts
 // there. It depends on the sides of the image, never on the bytes of its file.
@@ -19,7 +23,7 @@ const (
 // imageTokens is a flat figure for an image in a request; 0 for a model that is
 // shown none.
 func (m *model) imageTokens() int64 {
-	name := strings.ToLower(m.cfg.Profile.Model + " " + m.cfg.Profile.CanonicalName)
+	name := strings.ToLower(m.cfg.Profile.Model + " " + llmentry.Or(m.cfg.Profile.CanonicalName, ""))
 	switch {
 	case !m.features.vision:
 		return 0

@@ -123,7 +123,7 @@ func (m *model) hasAuthHeader() bool {
 // cleaner takes the call's keys out of a text, and what looks like another.
 func (m *model) cleaner(c credentials) func(string) string {
 	const shortest = 6 // shorter ones would be found everywhere
-	values := append(m.cfg.Profile.secrets(), c.key, c.aws.AccessKeyID, c.aws.SecretAccessKey, c.aws.SessionToken)
+	values := append(m.cfg.Profile.Secrets(), c.key, c.aws.AccessKeyID, c.aws.SecretAccessKey, c.aws.SessionToken)
 	var pairs []string
 	for _, v := range values {
 		if len(v) >= shortest {

@@ -433,7 +433,7 @@ func TestALongHistoryLeavesRoomForTheAnswer(t *testing.T) {
 	} {
 		var got string
 		p := profile(t, "bedrock/anthropic.claude-sonnet-4-5", "")
-		p.ExtendedThinkingBudget = 0
+		p.ExtendedThinkingBudget = nil
 		req := hello(strings.Repeat("word ", words))
 		_, err := newModel(t, llm.Config{Profile: p, HTTP: server(func(r *http.Request) (*http.Response, error) {
 			got = member(t, r, "inferenceConfig")

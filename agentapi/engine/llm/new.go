@@ -14,14 +14,15 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/netproxy"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 )
 
 // The fields of a profile that [Config.Key] is asked for.
 const (
-	FieldAPIKey             = "api_key"
-	FieldAWSAccessKeyID     = "aws_access_key_id"
-	FieldAWSSecretAccessKey = "aws_secret_access_key"
-	FieldAWSSessionToken    = "aws_session_token"
+	FieldAPIKey             = llmentry.FieldAPIKey
+	FieldAWSAccessKeyID     = llmentry.FieldAWSAccessKeyID
+	FieldAWSSecretAccessKey = llmentry.FieldAWSSecretAccessKey
+	FieldAWSSessionToken    = llmentry.FieldAWSSessionToken
 )
 
 // Config is what a [Model] is made of.
@@ -112,7 +113,7 @@ func New(cfg Config) (Model, error) {
 		return nil, err
 	}
 	m := &model{cfg: cfg, features: f, route: r, dialect: r.dialect(f)}
-	m.window = value(p.MaxInputTokens, f.facts.window)
+	m.window = llmentry.Or(p.MaxInputTokens, f.facts.window)
 	m.output = maxOutput(p, f.facts, m.window, r.provider.local)
 	if m.window > 0 && m.window < minWindow && !allowed(cfg.Getenv("ALLOW_SHORT_CONTEXT_WINDOWS")) {
 		return nil, tooSmall(m.window)
@@ -152,23 +153,13 @@ func (cfg *Config) setDefaults() {
 	}
 	if cfg.Key == nil {
 		p := cfg.Profile
-		cfg.Key = func(_ context.Context, field string) (string, error) { return p.secretField(field), nil }
+		cfg.Key = func(_ context.Context, field string) (string, error) {
+			if own := p.Secret(field); own != nil {
+				return own.Reveal(), nil
+			}
+			return "", nil
+		}
 	}
-}
-
-// secretField is a secret of the profile itself.
-func (p *Profile) secretField(field string) string {
-	switch field {
-	case FieldAPIKey:
-		return p.APIKey.Reveal()
-	case FieldAWSAccessKeyID:
-		return p.AWSAccessKeyID.Reveal()
-	case FieldAWSSecretAccessKey:
-		return p.AWSSecretAccessKey.Reveal()
-	case FieldAWSSessionToken:
-		return p.AWSSessionToken.Reveal()
-	}
-	return ""
 }
 
 func allowed(v string) bool {

@@ -29,11 +29,11 @@ func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 	t.Parallel()
 	p := parse(t, `{"model":"openai/gpt-4o"}`)
 	if p.NumRetries != 5 || p.RetryMultiplier != 8 || p.RetryMinWait != 8 || p.RetryMaxWait != 64 || *p.Timeout != 300 ||
-		!p.DropParams || !p.CachingPrompt || !p.NativeToolCalling || p.ReasoningEffort != "high" || p.ExtendedThinkingBudget != 200_000 ||
-		p.APIMode != "auto" || p.PromptCacheRetention != "24h" || !p.EnableEncryptedReasoning || p.UsageID != "default" || !p.APIKey.IsZero() {
+		!p.DropParams || !p.CachingPrompt || !p.NativeToolCalling || *p.ReasoningEffort != "high" || *p.ExtendedThinkingBudget != 200_000 ||
+		p.APIMode != "auto" || *p.PromptCacheRetention != "24h" || !p.EnableEncryptedReasoning || p.UsageID != "default" || !p.APIKey.IsZero() {
 		t.Errorf("defaults are wrong: %#v", reflect.ValueOf(p))
 	}
-	if v := parse(t, `{"model":"azure/x"}`).APIVersion; v != "2024-12-01-preview" {
+	if v := *parse(t, `{"model":"azure/x"}`).APIVersion; v != "2024-12-01-preview" {
 		t.Errorf("api_version of Azure is %q", v)
 	}
 }
@@ -41,7 +41,7 @@ func TestAbsentFieldsHaveTheirDefaults(t *testing.T) {
 func TestNullTakesADefaultAway(t *testing.T) {
 	t.Parallel()
 	p := parse(t, `{"model":"m/x","timeout":null,"reasoning_effort":null,"prompt_cache_retention":null,"extended_thinking_budget":null,"temperature":null,"num_retries":null}`)
-	if p.Timeout != nil || p.ReasoningEffort != "" || p.PromptCacheRetention != "" || p.ExtendedThinkingBudget != 0 || p.Temperature != nil {
+	if p.Timeout != nil || p.ReasoningEffort != nil || p.PromptCacheRetention != nil || p.ExtendedThinkingBudget != nil || p.Temperature != nil {
 		t.Errorf("null kept a default: %#v", reflect.ValueOf(p))
 	}
 	if p.NumRetries != 5 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 )
 
 // Sizer is a [Model] whose server may tell the size of its context.
@@ -250,7 +251,7 @@ func (m *model) size() (tokens int64, served bool) {
 	if m.cfg.Windows == nil {
 		return m.window, false
 	}
-	known, limit := m.cfg.Windows.Look(m.sizeKey()).Tokens, value(m.cfg.Profile.MaxInputTokens, 0)
+	known, limit := m.cfg.Windows.Look(m.sizeKey()).Tokens, llmentry.Or(m.cfg.Profile.MaxInputTokens, 0)
 	switch {
 	case known == 0:
 		return m.window, limit > 0 && m.route.mayBeLocal()

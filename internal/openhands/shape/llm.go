@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 )
 
 // LLMObject is an LLM as it is set and served.
@@ -22,9 +23,6 @@ func servedLLM() []Field {
 	return fields
 }
 
-// azureVersion is what OpenHands takes for models of Azure without a version.
-const azureVersion = "2024-12-01-preview"
-
 // finishLLM does what OpenHands does to every LLM that it makes.
 func finishLLM(t Tree) {
 	t["is_subscription"] = json.RawMessage("false")
@@ -32,7 +30,7 @@ func finishLLM(t Tree) {
 		t["is_subscription"] = json.RawMessage("true")
 	}
 	if model := t.Text("model"); strings.HasPrefix(model, "azure") && t.Text("api_version") == "" {
-		t["api_version"] = json.RawMessage(jsonedit.Quote(azureVersion))
+		t["api_version"] = json.RawMessage(jsonedit.Quote(llmentry.AzureVersion))
 	} else if strings.HasPrefix(model, "openai/") && strings.TrimSuffix(t.Text("base_url"), "/") == "https://api.openai.com" {
 		t["base_url"] = null()
 	}
