@@ -61,7 +61,7 @@ func readLLM(entry jsonedit.Value, models *canon.List) (llmentry.LLM, error) {
 		}
 		switch {
 		case f.Kind == shape.SecretKind, f.Kind == shape.HeadersKind, f.Kind == shape.FreeKind:
-		case f.Name == idleMember: // as long as the timeout
+		case !entry.Get(f.Name).Exists(): // a limit that is not there differs from one of its default
 		default:
 			plain[f.Name] = value
 		}
@@ -106,10 +106,7 @@ func readExtras(llm *llmentry.LLM, entry jsonedit.Value) {
 	}
 }
 
-const (
-	fallbackMember = "fallback_strategy"
-	idleMember     = "stream_idle_timeout"
-)
+const fallbackMember = "fallback_strategy"
 
 // readFallback is nil for what OpenHands refuses.
 func readFallback(v jsonedit.Value) *llmentry.FallbackStrategy {

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -49,6 +50,25 @@ func TestLoadUnderstandsTheWholeEntry(t *testing.T) {
 	out, err := json.Marshal(p)
 	must(t, err)
 	noKey(t, "the profile", string(out)+fmt.Sprintf("%+v %#v %v", *p, *p, p.LLM))
+}
+
+func TestLoadKeepsWhichLimitsAnEntryHas(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		``:                                       "whole 0, pause 300",
+		`,"timeout":20`:                          "whole 20, pause 20",
+		`,"stream_idle_timeout":7.5`:             "whole 0, pause 7.5",
+		`,"stream_idle_timeout":7,"timeout":"9"`: "whole 9, pause 7",
+		`,"timeout":null`:                        "whole 0, pause 0",
+		`,"timeout":9,"stream_idle_timeout":null`: "whole 9, pause 0",
+	} {
+		s := newStore(t, map[string]string{"profiles/a.json": `{"model":"openai/x"` + src + `}`})
+		p, err := s.Load("a")
+		must(t, err)
+		if got := fmt.Sprintf("whole %v, pause %v", p.LLM.Whole(), llmentry.Or(p.LLM.IdleTimeout, 0)); got != want {
+			t.Errorf("%s: %s, want %s", src, got, want)
+		}
+	}
 }
 
 func TestLoadDoesWhatOpenHandsDoesToEveryEntry(t *testing.T) {
