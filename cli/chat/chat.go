@@ -25,8 +25,8 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/uuid"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/running"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 	"github.com/ohgw/ohgw/setup/serving"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -354,7 +354,7 @@ func demoReach(st agentapi.SandboxStatus) string {
 		return "Its command runs in the sandbox, at level " + st.Level + "."
 	case sandbox.External, sandbox.Off:
 	}
-	if agents.DemoAlone(st) {
+	if sandboxes.DemoAlone(st) {
 		return "There is no sandbox on this machine; the demo's command is ohgw's own, and runs without one."
 	}
 	return "The sandbox is " + st.Level + "."

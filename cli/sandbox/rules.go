@@ -18,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // rules are what holds for agents in the current directory: the settings, and what
@@ -41,7 +41,7 @@ func newRules(a *kit.App) (r rules, err error) {
 	if r.all, err = a.Settings(nil); err != nil {
 		return r, err
 	}
-	if r.settings, err = agents.SandboxSettings(a.Setup(), r.all, r.workspace); err != nil {
+	if r.settings, err = sandboxes.Settings(a.Setup(), r.all, r.workspace); err != nil {
 		return r, err
 	}
 	if r.store, err = store(a); err != nil {

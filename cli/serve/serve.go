@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/systemd"
 	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 	"github.com/ohgw/ohgw/setup/serving"
 )
 
@@ -187,8 +188,8 @@ func whenDone(ctx context.Context, f func()) (settled func()) {
 // warnRoot says what it means for the agents' commands that ohgw runs as root.
 func warnRoot(ctx context.Context, o *options, b agents.Backend) {
 	switch {
-	case !o.Root || !b.InProcess() || agents.DemoAlone(b.Sandbox(ctx)):
-	case agents.Contained(b.Sandbox(ctx).Level):
+	case !o.Root || !b.InProcess() || sandboxes.DemoAlone(b.Sandbox(ctx)):
+	case sandboxes.Contained(b.Sandbox(ctx).Level):
 		o.Note("warning: ohgw runs as root: a bug in the sandbox would give agents the whole machine")
 	default:
 		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")

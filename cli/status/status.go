@@ -17,7 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // New makes the command "status".
@@ -128,9 +128,9 @@ func printStatus(a *kit.App, s statusJSON) error {
 	if s.Sandbox != nil {
 		box := agentapi.SandboxStatus(*s.Sandbox)
 		if s.Backend.Name == "cloud" && box.Reason == "" {
-			box.Reason = agents.InCloud
+			box.Reason = sandboxes.InCloud
 		}
-		t.Add("sandbox", agents.SandboxWords(box))
+		t.Add("sandbox", sandboxes.Words(box))
 	}
 	t.Add("running turns", strconv.Itoa(s.Runs.Running))
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))

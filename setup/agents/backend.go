@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/boxpool"
 	"github.com/ohgw/ohgw/internal/routing"
-	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // Backend is a backend, and how it was when the daemon started.
@@ -33,8 +33,7 @@ type Backend struct {
 
 	adopted   *adoption        // of an agent-server; nil for others
 	api       *boxpool.Pool    // of OpenHands' own API; nil for agents in another process
-	boxes     *manager.Manager // of agents in this process; nil for others
-	homes     *homes           // of their sandboxes; nil for others
+	boxes     *sandboxes.Boxes // of agents in this process; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }
 
@@ -48,6 +47,15 @@ func (c Backend) Close() error {
 		err = errors.Join(err, c.boxes.Close())
 	}
 	return err
+}
+
+// Tidy removes what sandboxes keep for a workspace that is about to be removed with its
+// conversation.
+func (c Backend) Tidy(workspace string) error {
+	if c.boxes == nil {
+		return nil
+	}
+	return c.boxes.Tidy(workspace)
 }
 
 // OfferKeys asks the user whether an agent-server that was found may have stored keys,
@@ -82,3 +90,25 @@ func (c Backend) InCloud() bool { return c.Status.Name == "cloud" }
 
 // ID names the backend in the state directory.
 func (c Backend) ID() string { return strings.TrimSpace(c.Status.Name + " " + c.Status.Address) }
+
+// Sandbox is the sandbox of new conversations. Its level is [sandboxes.Elsewhere] where
+// an agent-server runs the commands.
+func (c Backend) Sandbox(ctx context.Context) agentapi.SandboxStatus {
+	if b, ok := c.Backend.(agentapi.Sandboxed); ok && c.InProcess() {
+		return b.Sandbox(ctx)
+	}
+	st := agentapi.SandboxStatus{Level: sandboxes.Elsewhere}
+	if c.InCloud() {
+		st.Reason = sandboxes.InCloud
+	}
+	return st
+}
+
+// SandboxLine is the sandbox of new conversations in a line for people.
+func (c Backend) SandboxLine(ctx context.Context) string {
+	line := sandboxes.Words(c.Sandbox(ctx))
+	if c.sandboxBy != "" {
+		line += " (set by " + c.sandboxBy + ")"
+	}
+	return line
+}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
@@ -22,10 +21,10 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // openEngine makes the embedded agent: it needs no server.
@@ -53,11 +52,11 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	seal, unseal := sealer(env, ciphers)
 	base := llmConfig(env, s, log)
 	conversations := filepath.Join(dirs.State, "conversations")
-	boxes, err := openSandbox(ctx, env, s, dirs, places, conversations, log)
+	boxes, err := sandboxes.Open(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {
 		return Backend{}, err
 	}
-	profiles.alone = demoAlone(boxes)
+	profiles.alone = boxes.WhyDemoAlone()
 	kept := openFiles(env, files, ciphers, keys, userOf(dirs, places), log)
 	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
 	profiles.agents = named
@@ -66,12 +65,12 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Profiles: profiles,
 		Agents:   named, Opened: named.Opened,
 		NewModel: profiles.newModel(base),
-		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
+		NewTools: boxes.Tools(toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
 			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now, Router: files.Router,
 		})),
-		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
+		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
@@ -86,9 +85,10 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())
 	}
+	boxes.SweepHomes(dirs, conversations)
 	return Backend{
-		Backend: backend, homes: sweptHomes(boxes, dirs, conversations), Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: switchedOff(s),
+		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: sandboxes.SwitchedOff(s),
 	}, nil
 }
 
@@ -134,9 +134,9 @@ func promptSize(s *config.Settings) conversation.PromptSize {
 }
 
 // besideConversations are the boxes of OpenHands' own API.
-func besideConversations(env *setup.Env, s *config.Settings, dirs paths.Set, boxes *manager.Manager) *boxpool.Pool {
+func besideConversations(env *setup.Env, s *config.Settings, dirs paths.Set, boxes *sandboxes.Boxes) *boxpool.Pool {
 	return boxpool.New(boxpool.Config{
-		Manager: boxes, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
+		Manager: boxes.Manager, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
 		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
 	})
 }

@@ -23,16 +23,16 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/openhands/files"
-	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // nativeParts are what OpenHands' own API is made of.
 type nativeParts struct {
 	env    *setup.Env
 	engine control.Engine
-	boxes  *manager.Manager
+	boxes  *sandboxes.Boxes
 	api    *boxpool.Pool
 	user   skill.User   // where the user's own skills are
 	kept   *files.Store // OpenHands' own files
@@ -55,7 +55,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	servers := newTrial(p.env, p.kept, boxesOf(p.boxes), p.log)
+	servers := newTrial(p.env, p.kept, p.boxes.Make, p.log)
 	return openhandsapi.Over(openhandsapi.Parts{
 		Engine: p.engine, Boxes: p.api, Logger: p.log,
 		Probes: probes.Config{Now: p.env.Now, Tools: toolset.Names()},

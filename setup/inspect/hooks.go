@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/truncate"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
 // hooksState is the user's hooks, as the embedded agent would run them.
@@ -27,7 +27,7 @@ func (p *Installation) hooksState(ctx context.Context) (doctor.Hooks, error) {
 		return doctor.Hooks{}, err
 	}
 	state := doctor.Hooks{Level: b.Sandbox(ctx).Level, Programs: filepath.Join(places.Base(), hook.Directory)}
-	if state.Level == agents.OutsideSandbox {
+	if state.Level == sandboxes.Elsewhere {
 		return state, nil
 	}
 	h, err := b.Hooks(dirs.Home, places.Base(), p.LookPath)

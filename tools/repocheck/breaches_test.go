@@ -49,6 +49,9 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"setup", "setup/serving/x.go", "./tui"},
 	{"setup", "setup/agents/x_test.go", "./internal/iostream"},
 
+	{"parts of a backend", "setup/sandboxes/x.go", "./setup/agents"},
+	{"parts of a backend", "setup/roster/x.go", "./setup/agents"},
+
 	{"daemon", "daemon/run/x.go", "./cli"},
 	{"daemon", "daemon/openhandsapi/x.go", "./tui/safe"},
 	{"daemon and backends", "daemon/x.go", "./agentapi/agentserver"},

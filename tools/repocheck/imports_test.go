@@ -60,6 +60,10 @@ func rules(t *testing.T) []rule {
 			in: []string{"setup"}, tests: true, deny: below("cli", "tui", "internal/iostream"),
 		},
 		{
+			name: "parts of a backend", why: "what a backend is made of does not know how it is chosen",
+			in: []string{"setup/cloud", "setup/roster", "setup/sandboxes"}, deny: below("setup/agents"),
+		},
+		{
 			name: "daemon", why: "the daemon knows neither the commands nor the chat, which is its client",
 			in: []string{"daemon"}, deny: below("cli", "tui"),
 		},

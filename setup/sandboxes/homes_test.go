@@ -1,4 +1,4 @@
-package agents
+package sandboxes
 
 import (
 	"errors"
@@ -53,13 +53,13 @@ func TestHomesThatAreLeftOver(t *testing.T) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Backend{homes: &h}).Tidy(filepath.Join(link, gone)); err != nil {
+	if err := (&Boxes{homes: &h}).Tidy(filepath.Join(link, gone)); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(filepath.Dir(home)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the home directory: %v", err)
 	}
-	if err := (Backend{}).Tidy(filepath.Join(link, gone)); err != nil {
+	if err := (&Boxes{}).Tidy(filepath.Join(link, gone)); err != nil {
 		t.Errorf("agents in another process: %v", err)
 	}
 }

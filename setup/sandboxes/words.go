@@ -1,7 +1,6 @@
-package agents
+package sandboxes
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -9,33 +8,11 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// OutsideSandbox is the level of a backend that runs the agents' commands elsewhere.
-const OutsideSandbox = "backend"
+// Elsewhere is the level of a backend that runs the agents' commands elsewhere.
+const Elsewhere = "backend"
 
 // InCloud is why ohgw has no sandbox for the agents of OpenHands Cloud.
 const InCloud = "each conversation has a sandbox of its own in the cloud"
-
-// Sandbox is the sandbox of new conversations. Its level is [OutsideSandbox] where
-// an agent-server runs the commands.
-func (c Backend) Sandbox(ctx context.Context) agentapi.SandboxStatus {
-	if b, ok := c.Backend.(agentapi.Sandboxed); ok && c.InProcess() {
-		return b.Sandbox(ctx)
-	}
-	st := agentapi.SandboxStatus{Level: OutsideSandbox}
-	if c.InCloud() {
-		st.Reason = InCloud
-	}
-	return st
-}
-
-// SandboxLine is the sandbox of new conversations in a line for people.
-func (c Backend) SandboxLine(ctx context.Context) string {
-	line := SandboxWords(c.Sandbox(ctx))
-	if c.sandboxBy != "" {
-		line += " (set by " + c.sandboxBy + ")"
-	}
-	return line
-}
 
 // Contained reports whether something keeps the agents' commands from the rights of
 // the user: a sandbox of ohgw, or what the user says is around ohgw.
@@ -48,9 +25,9 @@ func Contained(level string) bool {
 	return false
 }
 
-// SandboxWords says in a line for people which sandbox there is, why it is not
+// Words says in a line for people which sandbox there is, why it is not
 // better, and what is open.
-func SandboxWords(st agentapi.SandboxStatus) string {
+func Words(st agentapi.SandboxStatus) string {
 	if DemoAlone(st) {
 		return "none, so only the demo runs: " + st.Reason + "; to repair: " + st.Fix
 	}
@@ -60,7 +37,7 @@ func SandboxWords(st agentapi.SandboxStatus) string {
 		return "external: the container or virtual machine that ohgw runs in"
 	case string(sandbox.Off):
 		return "off: agents have your rights"
-	case OutsideSandbox:
+	case Elsewhere:
 		if st.Reason != "" {
 			return "none of ohgw's: " + st.Reason
 		}

@@ -1,4 +1,4 @@
-package agents
+package sandboxes
 
 import (
 	"maps"
@@ -10,6 +10,16 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/setup"
 )
+
+// Settings are the settings of the sandbox for agents in a workspace, which has no
+// symbolic links. Every error is a [fault.Error] that names the setting.
+func Settings(env *setup.Env, s *config.Settings, workspace string) (manager.Settings, error) {
+	all, err := sandboxSettings(env, s)
+	if err != nil {
+		return all, err
+	}
+	return all.Of(workspace), nil
+}
 
 // sandboxSettings are the user's settings of the sandbox as the manager takes them:
 // with paths that exist, and without what would end the protection by mistake. Every

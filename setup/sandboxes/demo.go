@@ -1,4 +1,4 @@
-package agents
+package sandboxes
 
 import (
 	"context"
@@ -25,13 +25,13 @@ func scripted(s *config.Settings) string {
 	return demo.Name
 }
 
-// demoAlone is why only the demo runs, with the ways out; nil if all profiles do.
-func demoAlone(m *manager.Manager) error {
-	lacking := m.Lacking()
+// WhyDemoAlone is why only the demo runs, with the ways out; nil if all profiles do.
+func (b *Boxes) WhyDemoAlone() error {
+	lacking := b.Lacking()
 	if lacking == nil {
 		return nil
 	}
-	return unavailable(m, lacking)
+	return unavailable(b.Manager, lacking)
 }
 
 // unavailable is why there is no box for a conversation, with the ways out.
@@ -43,10 +43,10 @@ func unavailable(m *manager.Manager, lacking *manager.UnavailableError) error {
 	return &agentapi.Error{Kind: agentapi.ErrSandbox, InProcess: true, Msg: msg + lacking.Status.Reason + ". Ways out: " + waysOut(lacking) + "."}
 }
 
-// toolsOf makes tools without the MCP servers of OpenHands' settings where only the
-// demo runs: they are programs that are not ohgw's.
-func toolsOf(m *manager.Manager, all newTools) newTools {
-	if m.Lacking() == nil {
+// Tools makes tools without the MCP servers of OpenHands' settings where only the demo
+// runs: they are programs that are not ohgw's.
+func (b *Boxes) Tools(all newTools) newTools {
+	if b.Lacking() == nil {
 		return all
 	}
 	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {

@@ -1,4 +1,4 @@
-package agents
+package sandboxes
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -17,17 +16,17 @@ import (
 // for one conversation.
 type homes struct{ state, workspaces, conversations string }
 
-// sweptHomes are these, and begins to remove those that are left over.
-func sweptHomes(m *manager.Manager, dirs paths.Set, conversations string) *homes {
-	h := &homes{state: dirs.State, workspaces: dirs.Workspaces(), conversations: conversations}
-	m.Sweep(h.gone, h.used)
-	return h
+// SweepHomes begins to remove the home directories that are left over, and lets Tidy
+// remove others.
+func (b *Boxes) SweepHomes(dirs paths.Set, conversations string) {
+	b.homes = &homes{state: dirs.State, workspaces: dirs.Workspaces(), conversations: conversations}
+	b.Sweep(b.homes.gone, b.homes.used)
 }
 
 // Tidy removes what sandboxes keep for a workspace that is about to be removed with its
 // conversation.
-func (c Backend) Tidy(workspace string) error {
-	if c.homes == nil {
+func (b *Boxes) Tidy(workspace string) error {
+	if b.homes == nil {
 		return nil
 	}
 	root, err := filepath.EvalSymlinks(filepath.Dir(workspace))
@@ -37,7 +36,7 @@ func (c Backend) Tidy(workspace string) error {
 		}
 		return err
 	}
-	return boxes.RemoveHome(c.homes.state, filepath.Join(root, filepath.Base(workspace)))
+	return boxes.RemoveHome(b.homes.state, filepath.Join(root, filepath.Base(workspace)))
 }
 
 // gone says that a workspace was one of ohgw's own, and that neither the workspace nor
