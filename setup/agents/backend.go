@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/completions"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/boxpool"
 	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/sandboxes"
@@ -32,7 +32,7 @@ type Backend struct {
 	Native daemon.Native // OpenHands' own API, if it is to be served
 
 	adopted   *adoption        // of an agent-server; nil for others
-	api       *boxpool.Pool    // of OpenHands' own API; nil for agents in another process
+	api       io.Closer        // the boxes of OpenHands' own API; nil for agents in another process
 	boxes     *sandboxes.Boxes // of agents in this process; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }

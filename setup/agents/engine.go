@@ -13,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
-	"github.com/ohgw/ohgw/daemon/openhandsapi/boxpool"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -23,6 +22,9 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/catalogue"
+	"github.com/ohgw/ohgw/setup/directllm"
+	"github.com/ohgw/ohgw/setup/openhandsapi"
 	"github.com/ohgw/ohgw/setup/roster"
 	"github.com/ohgw/ohgw/setup/sandboxes"
 )
@@ -50,14 +52,14 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
 	settings := newEngineSettings(files, log)
 	seal, unseal := sealer(env, ciphers)
-	base := llmConfig(env, s, log)
+	base := directllm.Config(env, s, log)
 	conversations := filepath.Join(dirs.State, "conversations")
 	boxes, err := sandboxes.Open(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {
 		return Backend{}, err
 	}
 	profiles.alone = boxes.WhyDemoAlone()
-	kept := openFiles(env, files, ciphers, keys, userOf(dirs, places), log)
+	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, userOf(dirs, places), log)
 	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
 	profiles.agents = named
 	backend := engine.New(engine.Config{
@@ -68,7 +70,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		NewTools: boxes.Tools(toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: boxes.Outside("shared"), Logins: storedLogins{kept}, Now: env.Now, Router: files.Router,
+			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept), Now: env.Now, Router: files.Router,
 		})),
 		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
@@ -77,10 +79,10 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
-	own := besideConversations(env, s, dirs, boxes)
-	api, err := nativeAPI(s, nativeParts{
-		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
-		kept: kept, trial: tryLLM(base), address: ownAddress(s, dirs.Runtime),
+	own := openhandsapi.NewPool(env, s, dirs, boxes)
+	api, err := openhandsapi.Over(s, openhandsapi.Parts{
+		Env: env, Engine: backend.Control(), Boxes: boxes, Pool: own, User: userOf(dirs, places), Log: log,
+		Files: kept, LLM: base, Address: ownAddress(s, dirs.Runtime),
 	})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())
@@ -88,7 +90,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	boxes.SweepHomes(dirs, conversations)
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: sandboxes.SwitchedOff(s),
+		Complete: (&directllm.LLM{Base: base, Load: profiles.llm}).Complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: sandboxes.SwitchedOff(s),
 	}, nil
 }
 
@@ -131,12 +133,4 @@ func promptSize(s *config.Settings) conversation.PromptSize {
 		return conversation.AutoPrompt
 	}
 	return conversation.PromptSize(s.PromptSize)
-}
-
-// besideConversations are the boxes of OpenHands' own API.
-func besideConversations(env *setup.Env, s *config.Settings, dirs paths.Set, boxes *sandboxes.Boxes) *boxpool.Pool {
-	return boxpool.New(boxpool.Config{
-		Manager: boxes.Manager, Dir: filepath.Join(dirs.State, "native"), Only: s.Workspace, Home: dirs.Home,
-		Environ: env.Environ(), Clean: tool.CleanEnvironment(env.Environ(), nil),
-	})
 }

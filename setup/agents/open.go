@@ -2,9 +2,8 @@
 // found, an account on OpenHands Cloud, or the embedded agent with the profiles,
 // keys and sandboxes that it needs.
 //
-// It also assembles OpenHands' own API for the daemon: passed on to an
-// agent-server, or served over the embedded agent with the sandboxes for the API's
-// commands, files and git worktrees.
+// A backend comes with OpenHands' own API, if that is wanted: passed on to an
+// agent-server, or served over the embedded agent by package openhandsapi.
 package agents
 
 import (

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/directllm"
 )
 
 // openServer opens an agent-server and looks whether it can be used. One that
@@ -57,7 +58,7 @@ func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	defer cancel()
 	chosen := Backend{
 		Backend: backend, adopted: adopted, Why: why, Status: backend.Status(look),
-		Complete: (&directLLM{base: llmConfig(env, s, log), load: serverLLMs(backend)}).complete,
+		Complete: (&directllm.LLM{Base: directllm.Config(env, s, log), Load: directllm.OfServer(backend)}).Complete,
 	}
 	if s.Native {
 		reach := backend.Reach()

@@ -50,7 +50,8 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"setup", "setup/agents/x_test.go", "./internal/iostream"},
 
 	{"parts of a backend", "setup/sandboxes/x.go", "./setup/agents"},
-	{"parts of a backend", "setup/roster/x.go", "./setup/agents"},
+	{"parts of a backend", "setup/openhandsapi/x.go", "./setup/agents"},
+	{"parts of OpenHands' API", "setup/catalogue/x.go", "./setup/openhandsapi"},
 
 	{"daemon", "daemon/run/x.go", "./cli"},
 	{"daemon", "daemon/openhandsapi/x.go", "./tui/safe"},

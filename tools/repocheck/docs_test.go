@@ -370,7 +370,7 @@ func TestRecordsSayWhatIsServed(t *testing.T) {
 	t.Parallel()
 	record := read(t, "docs/adr/0021-openhands-own-api.md")
 	for _, s := range sources(t) {
-		if s.test || s.dir != "setup/agents" || !strings.Contains(read(t, s.name), "func nativeAPI(") {
+		if s.test || s.dir != "setup/openhandsapi" || !strings.Contains(read(t, s.name), "func Over(") {
 			continue
 		}
 		for _, place := range []string{"`daemon/openhandsapi`", "`agentapi/control`", "`agentapi/engine`"} {
@@ -383,5 +383,5 @@ func TestRecordsSayWhatIsServed(t *testing.T) {
 		}
 		return
 	}
-	t.Error("setup/agents does not serve OpenHands' own API any more: its record has to say so")
+	t.Error("setup/openhandsapi does not serve OpenHands' own API any more: its record has to say so")
 }

@@ -1,4 +1,4 @@
-package agents
+package catalogue
 
 import (
 	"bytes"
@@ -36,13 +36,13 @@ func loginAPI(t *testing.T, key string) (*httptest.Server, *files.Store) {
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: lookup})
 	kept := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: t.TempDir(), Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})
 	env := &setup.Env{Now: time.Now, Environ: os.Environ, Getenv: func(string) string { return "" }}
-	servers := newTrial(env, kept, func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
+	servers := NewTrial(env, kept, func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
 		return sandbox.Outside(sandbox.Off, sandbox.Mark{}), nil
 	}, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
-	l := logins.New(logins.Config{Try: servers.login, Address: func() string { return web.URL }, Now: time.Now, NewID: uuid.New})
+	l := logins.New(logins.Config{Try: servers.Login, Address: func() string { return web.URL }, Now: time.Now, NewID: uuid.New})
 	t.Cleanup(func() { _ = l.Close() })
 	routes := append(l.Routes(), l.Open()...)
 	routes = append(routes, catalogue.Routes(catalogue.Config{TryServer: func(ctx context.Context, of catalogue.Trial) (catalogue.Tried, error) {

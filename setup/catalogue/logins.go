@@ -1,4 +1,4 @@
-package agents
+package catalogue
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 )
+
+// Logins are the logins to MCP servers in OpenHands' settings, for the agents.
+func Logins(kept *files.Store) oauth.Store { return storedLogins{kept} }
 
 // storedLogins are the logins to MCP servers in OpenHands' settings.
 type storedLogins struct{ kept *files.Store }

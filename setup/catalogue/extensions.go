@@ -1,4 +1,4 @@
-package agents
+package catalogue
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// extensionsOf are the plugins and skills that are installed, or could be.
-func extensionsOf(env *setup.Env, user skill.User, log *slog.Logger) extensions.Config {
+// Extensions are the plugins and skills that are installed, or could be.
+func Extensions(env *setup.Env, user skill.User, log *slog.Logger) extensions.Config {
 	places := extension.Places{Home: user.Home, Base: user.Base, Path: env.Getenv("PATH"), Now: env.Now}
 	bad := func(dir string, err error) { log.Warn("a plugin cannot be used", "directory", dir, "reason", err) }
 	return extensions.Config{

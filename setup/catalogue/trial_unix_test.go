@@ -1,6 +1,6 @@
 //go:build unix
 
-package agents
+package catalogue
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestTheLogHasWhatATriedServerPrinted(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
-	tried := newTrial(
+	tried := NewTrial(
 		&setup.Env{Now: time.Now, Getenv: os.Getenv, Environ: os.Environ},
 		files.New(files.Config{Profiles: profile.Open(profile.Config{Base: t.TempDir(), Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now}),
 		func(context.Context, engine.BoxEnv) (sandbox.Box, error) {

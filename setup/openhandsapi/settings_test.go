@@ -1,4 +1,4 @@
-package agents
+package openhandsapi
 
 import (
 	"encoding/json"

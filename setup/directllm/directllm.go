@@ -1,4 +1,6 @@
-package agents
+// Package directllm asks the LLM of a profile a small question without an agent, whatever
+// backend runs the agents: one attempt and a short answer. It finds no profile and no key.
+package directllm
 
 import (
 	"context"
@@ -17,23 +19,24 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// directLLM asks the LLM of a profile once, whatever runs the agents.
-type directLLM struct {
-	base llm.Config // what all profiles have in common
-	// load gives the profile with its key.
-	load func(ctx context.Context, profile string, base llm.Config) (llm.Config, error)
+// LLM asks the LLM of a profile once.
+type LLM struct {
+	Base llm.Config // what all profiles have in common
+	// Load gives the profile with its key.
+	Load func(ctx context.Context, profile string, base llm.Config) (llm.Config, error)
 }
 
-func llmConfig(env *setup.Env, s *config.Settings, log *slog.Logger) llm.Config {
+// Config is what all LLMs have in common with these settings.
+func Config(env *setup.Env, s *config.Settings, log *slog.Logger) llm.Config {
 	return llm.Config{
 		HTTP: llm.NewHTTPClient(env.Getenv), Getenv: env.Getenv, Now: env.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
 		Windows: new(window.Book), AllowRepetition: s.Repetition == "allow",
 	}
 }
 
-// serverLLMs are the LLMs of an agent-server's profiles. It has no call without
+// OfServer are the LLMs of an agent-server's profiles. It has no call without
 // an agent, so that is made from here.
-func serverLLMs(b *agentserver.Backend) func(context.Context, string, llm.Config) (llm.Config, error) {
+func OfServer(b *agentserver.Backend) func(context.Context, string, llm.Config) (llm.Config, error) {
 	return func(ctx context.Context, profile string, cfg llm.Config) (llm.Config, error) {
 		stored, err := b.DirectLLM(ctx, profile)
 		if err != nil {
@@ -44,13 +47,13 @@ func serverLLMs(b *agentserver.Backend) func(context.Context, string, llm.Config
 	}
 }
 
-// complete is a [completions.CompleteFunc].
-func (p *directLLM) complete(ctx context.Context, prompt completions.Prompt) (completions.Completion, error) {
-	cfg, err := p.load(ctx, prompt.Profile, p.base)
+// Complete is a [completions.CompleteFunc].
+func (p *LLM) Complete(ctx context.Context, prompt completions.Prompt) (completions.Completion, error) {
+	cfg, err := p.Load(ctx, prompt.Profile, p.Base)
 	if err != nil {
 		return completions.Completion{}, cannotAsk(ctx, err)
 	}
-	model, err := llm.New(brief(cfg, prompt.MaxTokens))
+	model, err := llm.New(Brief(cfg, prompt.MaxTokens))
 	if err != nil {
 		return completions.Completion{}, cannotAsk(ctx, err)
 	}
@@ -69,9 +72,9 @@ func (p *directLLM) complete(ctx context.Context, prompt completions.Prompt) (co
 	}}, nil
 }
 
-// brief is a profile for a small question: one attempt, a short answer, as
+// Brief is a profile for a small question: one attempt, a short answer, as
 // little thinking as the model can do with.
-func brief(cfg llm.Config, maxTokens int64) llm.Config {
+func Brief(cfg llm.Config, maxTokens int64) llm.Config {
 	p := &cfg.Profile
 	if p.MaxOutputTokens == nil || *p.MaxOutputTokens > maxTokens {
 		p.MaxOutputTokens = &maxTokens

@@ -1,6 +1,6 @@
 //go:build unix
 
-package agents
+package catalogue
 
 import (
 	"log/slog"
@@ -38,7 +38,7 @@ func TestInstalledPluginsOfTheAPI(t *testing.T) {
 	}
 	env := &setup.Env{Now: time.Now, Getenv: func(string) string { return "" }}
 	mux := http.NewServeMux()
-	for _, route := range extensions.Routes(extensionsOf(env, skill.User{Home: home, Base: filepath.Join(home, ".openhands")}, slog.New(slog.DiscardHandler))) {
+	for _, route := range extensions.Routes(Extensions(env, skill.User{Home: home, Base: filepath.Join(home, ".openhands")}, slog.New(slog.DiscardHandler))) {
 		mux.Handle(route.Method+" "+route.Path, wire.Answer(slog.New(slog.DiscardHandler), route.Handle))
 	}
 	for _, try := range []struct{ method, path, body, want string }{

@@ -1,4 +1,4 @@
-package agents
+package catalogue
 
 import (
 	"encoding/json"

@@ -1,11 +1,10 @@
-package agents
+package catalogue
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -15,14 +14,10 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/skill"
-	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
-	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/catalogue"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/logins"
@@ -33,94 +28,8 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// maxProjectFile bounds a file of a project that is read whole, in bytes.
-const maxProjectFile = 1 << 20
-
-// catalogueOf is what an agent can be given. Programs of MCP servers are tried
-// in a box of their own; the log has what those printed that cannot be used.
-func catalogueOf(user skill.User, servers *trial) catalogue.Config {
-	return catalogue.Config{
-		Tools:  toolset.Names(),
-		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
-		Agents: func(ctx context.Context, dir string, own, builtin bool) []catalogue.Agent {
-			return agentsOf(ctx, dir, user, own, builtin, servers.kept.MaskedServers)
-		},
-		ReadFile:  readProjectFile,
-		TryServer: func(ctx context.Context, t catalogue.Trial) (catalogue.Tried, error) { return servers.run(ctx, t, nil) },
-	}
-}
-
-// skillsOf finds the skills of a directory, and those of the user with own.
-func skillsOf(dir string, user skill.User, own bool) []catalogue.Skill {
-	if !own {
-		user = skill.User{}
-	}
-	found, _ := skill.Find(dir, user)
-	list := make([]catalogue.Skill, 0, len(found))
-	for _, s := range found {
-		list = append(list, catalogue.Skill{
-			Name: s.Name, Description: s.Description, Content: s.Body, Source: s.Path, Triggers: s.Triggers,
-			Always: s.Always, Directory: s.Dir != "", Hidden: s.Dir != "" && !s.Invocable, Own: s.Own,
-		})
-	}
-	return list
-}
-
-// agentsOf finds the agents that one in a directory can give tasks to. masked hides the
-// secrets of MCP servers.
-func agentsOf(ctx context.Context, dir string, user skill.User, own, builtin bool, masked func([]byte) json.RawMessage) []catalogue.Agent {
-	if !own {
-		user = skill.User{}
-	}
-	found, _ := definition.Load(ctx, definition.Dirs(dir, user.Home, user.Base)...) // "ohgw agents check" tells of problems
-	var list []catalogue.Agent
-	add := func(d definition.Definition, source string) {
-		var servers json.RawMessage
-		if len(d.Servers) > 0 {
-			servers = masked(d.Servers)
-		}
-		list = append(list, catalogue.Agent{
-			Name: d.Name, Description: d.Description, Model: d.Model, Prompt: d.Prompt, Color: d.Color, Permission: d.Permission,
-			Tools: d.Tools, Skills: d.Skills, Examples: d.Examples, MaxIterations: d.MaxIterations, MaxBudget: d.MaxBudget,
-			Servers: servers, Hooks: d.Hooks, Condenser: d.Condenser, NoCondenser: d.NoCondenser,
-			ProfileDir: d.ProfileDir, Metadata: d.Metadata, Source: source, User: d.User,
-		})
-	}
-	for _, d := range found {
-		add(d, d.Path)
-	}
-	if !builtin {
-		return list
-	}
-	for _, d := range subagent.Builtin() {
-		if !slices.ContainsFunc(found, func(f definition.Definition) bool { return f.Name == d.Name }) {
-			add(d, "")
-		}
-	}
-	return list
-}
-
-// readProjectFile reads a file below a directory, and follows no link out of it.
-func readProjectFile(dir, name string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open project: %w", err)
-	}
-	defer func() { _ = root.Close() }() // It was only read.
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read project: %w", err)
-	}
-	defer func() { _ = f.Close() }() // It was only read.
-	data, err := io.ReadAll(io.LimitReader(f, maxProjectFile))
-	if err != nil {
-		return nil, fmt.Errorf("read project: %w", err)
-	}
-	return data, nil
-}
-
-// trial tries MCP servers.
-type trial struct {
+// Trial tries MCP servers.
+type Trial struct {
 	env       *setup.Env
 	transport http.RoundTripper
 	boxes     func(context.Context, engine.BoxEnv) (sandbox.Box, error)
@@ -128,12 +37,13 @@ type trial struct {
 	kept      *files.Store // decrypts what a client has of the settings
 }
 
-func newTrial(env *setup.Env, kept *files.Store, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error), log *slog.Logger) *trial {
-	return &trial{env: env, kept: kept, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes, log: log}
+// NewTrial makes one that decrypts with the store what a client has of the settings.
+func NewTrial(env *setup.Env, kept *files.Store, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error), log *slog.Logger) *Trial {
+	return &Trial{env: env, kept: kept, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes, log: log}
 }
 
-// login tries a server with a person who can log in.
-func (t *trial) login(ctx context.Context, of catalogue.Trial, b logins.Browser) (catalogue.Tried, error) {
+// Login tries a server with a person who can log in.
+func (t *Trial) Login(ctx context.Context, of catalogue.Trial, b logins.Browser) (catalogue.Tried, error) {
 	return t.run(ctx, of, &oauth.Browser{RedirectURL: b.RedirectURL, Visit: func(ctx context.Context, page string) (*auth.AuthorizationResult, error) {
 		back, err := b.Visit(ctx, page)
 		switch {
@@ -147,7 +57,7 @@ func (t *trial) login(ctx context.Context, of catalogue.Trial, b logins.Browser)
 }
 
 // run tries a server in an empty directory, which is gone afterwards.
-func (t *trial) run(ctx context.Context, of catalogue.Trial, browser *oauth.Browser) (_ catalogue.Tried, err error) {
+func (t *Trial) run(ctx context.Context, of catalogue.Trial, browser *oauth.Browser) (_ catalogue.Tried, err error) {
 	servers, err := json.Marshal(map[string]json.RawMessage{of.Name: t.kept.PlainServer(of.Server)})
 	if err != nil {
 		return catalogue.Tried{}, fmt.Errorf("encode the server: %w", err)
@@ -193,7 +103,7 @@ func (t *trial) run(ctx context.Context, of catalogue.Trial, browser *oauth.Brow
 }
 
 // loginOf is the login to a server as a client is to store it, nil for none.
-func (t *trial) loginOf(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
+func (t *Trial) loginOf(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
 	state, err := client.Login(ctx, name)
 	if err != nil || state.IsZero() {
 		return nil, err

@@ -1,4 +1,4 @@
-package agents
+package openhandsapi
 
 import (
 	"context"
@@ -19,10 +19,11 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/directllm"
 )
 
-// openFiles opens what OpenHands keeps beside its LLM profiles.
-func openFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, user skill.User, log *slog.Logger) *files.Store {
+// OpenFiles opens what OpenHands keeps beside its LLM profiles.
+func OpenFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, user skill.User, log *slog.Logger) *files.Store {
 	return files.New(files.Config{
 		Profiles: profiles, Ciphers: ciphers, Wire: fernet.NewKey(rand.Text() + rand.Text()), Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
 		Skills: func(context.Context) ([]string, error) {
@@ -75,7 +76,7 @@ func tryLLM(base llm.Config) func(context.Context, json.RawMessage) settings.Tri
 		if cfg.Profile, err = llm.ParseProfile(data); err != nil {
 			return failedTrial(err)
 		}
-		model, err := llm.New(brief(cfg, 1))
+		model, err := llm.New(directllm.Brief(cfg, 1))
 		if err != nil {
 			return failedTrial(err)
 		}
