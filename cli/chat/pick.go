@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // anyOf is the value of --conversation that lets the user choose among all.
@@ -67,7 +67,7 @@ func means(wanted, id, title string) bool {
 	if wanted == anyOf || strings.Contains(strings.ToLower(title), strings.ToLower(wanted)) {
 		return true
 	}
-	_, plain, err := agents.ReadID(wanted)
+	_, plain, err := library.ReadID(wanted)
 	return err == nil && plain != "" && uuid.Begins(id, plain)
 }
 
@@ -97,7 +97,7 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	if c.client != nil && s.Origin("client.url").Kind == config.FromFlag {
 		return options, nil // the backend of another machine
 	}
-	lib, err := agents.OpenLibrary(ctx, c.Setup(), s, slog.New(slog.DiscardHandler))
+	lib, err := library.Open(ctx, c.Setup(), s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		c.Detail("the conversations of the backend are not offered: %v", err)
 		return options, nil
@@ -110,7 +110,7 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	for _, x := range page.Records {
 		add(x.ID, x.Title, fmt.Sprintf(" · %s · %s", x.Status, c.TimeText(x.Updated)))
 	}
-	if _, plain, err := agents.ReadID(c.wanted); err == nil && plain != "" {
+	if _, plain, err := library.ReadID(c.wanted); err == nil && plain != "" {
 		older, err := lib.Beginning(ctx, plain)
 		if err != nil {
 			c.Detail("older conversations of the backend are not offered: %v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // livePause is how often the agent-server of a conversation is asked.
@@ -25,19 +25,19 @@ func uuidOf(id string) string {
 
 // live is the agent-server of a conversation that runs. It gets the key of the
 // conversation, and no other.
-func (o *options) live(ctx context.Context, acc cloud.Account, id string) (agents.Library, error) {
+func (o *options) live(ctx context.Context, acc cloud.Account, id string) (library.Library, error) {
 	runtime, err := acc.Runtime(ctx, id)
 	if err != nil {
-		return agents.Library{}, err
+		return library.Library{}, err
 	}
-	return agents.LibraryAt(runtime.Address, runtime.Key.Reveal(), o.Logger("text"))
+	return library.At(runtime.Address, runtime.Key.Reveal(), o.Logger("text"))
 }
 
 // liveFollower reads the log of the agent-server that runs a conversation.
 type liveFollower struct {
-	lib agents.Library
+	lib library.Library
 	id  string
-	log *agents.Log
+	log *library.Reader
 }
 
 func (f *liveFollower) pause() time.Duration { return livePause }
@@ -45,7 +45,7 @@ func (f *liveFollower) close()               { _ = f.lib.Close() } // Nothing wa
 
 // skip makes all events count as read.
 func (f *liveFollower) skip(ctx context.Context) error {
-	f.log = f.lib.Log(f.id)
+	f.log = f.lib.Reader(f.id)
 	if err := f.log.Skip(ctx, 1); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
 		return nil, "", err
 	}
 	if f.log == nil {
-		f.log = f.lib.Log(f.id)
+		f.log = f.lib.Reader(f.id)
 	}
 	var list []said
 	err = f.log.Read(ctx, func(raw json.RawMessage) error {

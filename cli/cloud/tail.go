@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // tailOptions is what the command takes.
@@ -58,7 +58,7 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	var f follower
 	if running := conv.State == account.StateRunning && !settled(conv.Exec); o.Follow && running {
 		if f, err = o.follow(ctx, acc, conv); err != nil {
-			return cloud.Fault(agents.Fault(err), acc.Server)
+			return cloud.Fault(library.Fault(err), acc.Server)
 		}
 	}
 	log := acc.Log(conv.ID)

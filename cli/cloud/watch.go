@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/shellword"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // said is something that was said in a conversation.
@@ -107,7 +107,7 @@ func (o *options) watchFrom(ctx context.Context, acc cloud.Account, conv account
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
-			return cloud.Fault(agents.Fault(err), acc.Server)
+			return cloud.Fault(library.Fault(err), acc.Server)
 		}
 		for _, s := range list {
 			run.see(s)

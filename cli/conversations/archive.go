@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/shellword"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // exportOptions is what the command takes.
@@ -64,7 +64,7 @@ func runExport(ctx context.Context, o *exportOptions) error {
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	if o.File == "-" {
 		if err := lib.Export(ctx, id, o.Stdout); err != nil {
-			return agents.Fault(err)
+			return library.Fault(err)
 		}
 		_, err := o.tellGap(ctx, lib, id)
 		return err
@@ -115,7 +115,7 @@ func exportTo(ctx context.Context, lib control.Library, id, path string) error {
 		_ = half.Close() // The export has failed already.
 	}
 	if err != nil {
-		return errors.Join(agents.Fault(err), os.RemoveAll(half.Name()))
+		return errors.Join(library.Fault(err), os.RemoveAll(half.Name()))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 	defer func() { _ = lib.Close() }() // Everything is on the disk.
 	id, err := lib.Import(ctx, from)
 	if err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"imported": id})

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // New makes the command "conversations".
@@ -62,7 +62,7 @@ type conversationJSON struct {
 func (o *oneOptions) tellGap(ctx context.Context, lib control.Library, id string) (leftOut int, err error) {
 	r, err := lib.Record(ctx, id)
 	if err != nil {
-		return 0, agents.Fault(err)
+		return 0, library.Fault(err)
 	}
 	if r.LeftOut > 0 {
 		o.Note("An event of this conversation is missing on the disk; what is behind it is left out (events: %d)", r.LeftOut)

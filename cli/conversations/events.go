@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -81,13 +81,13 @@ func runEvents(ctx context.Context, o *eventsOptions) error {
 	if _, err := o.tellGap(ctx, lib, id); err != nil {
 		return err
 	}
-	r := lib.Log(id)
+	r := lib.Reader(id)
 	if err := r.Skip(ctx, o.Last); err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	for {
 		if err := r.Read(ctx, o.show); err != nil {
-			return agents.Fault(err)
+			return library.Fault(err)
 		}
 		if !o.Follow {
 			return nil

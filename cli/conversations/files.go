@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 func newFiles(p *place) *cobra.Command {
@@ -53,9 +53,9 @@ func runFiles(ctx context.Context, o *oneOptions) error {
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	files := workedOn{}
-	r := lib.Log(id)
+	r := lib.Reader(id)
 	if err := r.Read(ctx, files.note); err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	list := files.list()
 	if o.JSON {

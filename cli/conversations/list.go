@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // listOptions is what the command takes.
@@ -96,7 +96,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	var leftOut []control.LeftOut
 	for r, err := range all(ctx, lib, event.Status(o.Status), &leftOut) {
 		if err != nil {
-			return agents.Fault(err)
+			return library.Fault(err)
 		}
 		c := describe(r)
 		if c.Title = cmp.Or(c.Title, titles[c.ID]); o.wants(c) {

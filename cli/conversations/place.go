@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // place is where the conversations of a command are: with a backend of this machine,
@@ -36,15 +36,15 @@ func (p *place) remote() (bool, error) {
 }
 
 // open opens the conversations of the backend that the settings choose.
-func (p *place) open(ctx context.Context) (agents.Library, error) {
+func (p *place) open(ctx context.Context) (library.Library, error) {
 	s, err := p.Settings(p.flags)
 	if err != nil {
-		return agents.Library{}, err
+		return library.Library{}, err
 	}
 	if p.Server != "" || s.Backend == cloudBackend {
-		return agents.Library{}, fault.NewUsage("this command is not for conversations on OpenHands Cloud", "use ohgw cloud trajectory ID, or remove --server")
+		return library.Library{}, fault.NewUsage("this command is not for conversations on OpenHands Cloud", "use ohgw cloud trajectory ID, or remove --server")
 	}
-	return agents.OpenLibrary(ctx, p.Setup(), s, p.Logger("text"))
+	return library.Open(ctx, p.Setup(), s, p.Logger("text"))
 }
 
 // account opens the account on the server.

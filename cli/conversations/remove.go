@@ -10,8 +10,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // removeOptions is what the command takes.
@@ -63,14 +63,14 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	defer func() { _ = lib.Close() }() // Everything is on the disk.
 	record, err := lib.Record(ctx, id)
 	if err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	question := fmt.Sprintf("Remove the conversation %q (%s)?", cmp.Or(setup.Clean(record.Title), id), record.Status)
 	if yes, err := o.Confirm(ctx, o.Yes, question, "Nothing was removed."); err != nil || !yes {
 		return err
 	}
 	if err := lib.Remove(ctx, id); err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"removed": id})

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // oneOptions is what the commands about one conversation take.
@@ -22,10 +22,10 @@ type oneOptions struct {
 }
 
 // open opens the conversations, and finds the id.
-func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, err error) {
+func (o *oneOptions) open(ctx context.Context) (lib library.Library, id string, err error) {
 	remote, err := o.remote()
 	if err == nil && !remote {
-		_, _, err = agents.ReadID(o.ID)
+		_, _, err = library.ReadID(o.ID)
 	}
 	if err != nil {
 		return lib, "", err
@@ -35,7 +35,7 @@ func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, e
 	}
 	if id, err = lib.Find(ctx, o.ID); err != nil {
 		_ = lib.Close() // Nothing was changed.
-		return agents.Library{}, "", agents.Fault(err)
+		return library.Library{}, "", library.Fault(err)
 	}
 	return lib, id, nil
 }
@@ -79,7 +79,7 @@ func runShow(ctx context.Context, o *oneOptions) error {
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	record, err := lib.Record(ctx, id)
 	if err != nil {
-		return agents.Fault(err)
+		return library.Fault(err)
 	}
 	c := describe(record)
 	if o.JSON {

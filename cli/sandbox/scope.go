@@ -17,7 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/uuid"
-	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/library"
 )
 
 // store is what the user has granted.
@@ -104,7 +104,7 @@ func conversationID(ctx context.Context, a *kit.App, store *grants.Store, typed 
 	if typed == "" {
 		return "", nil
 	}
-	id, plain, err := agents.ReadID(typed)
+	id, plain, err := library.ReadID(typed)
 	if id != "" || err != nil {
 		return id, err
 	}
@@ -122,7 +122,7 @@ func conversationID(ctx context.Context, a *kit.App, store *grants.Store, typed 
 	if err != nil {
 		return "", err
 	}
-	lib, err := agents.OpenLibrary(ctx, a.Setup(), s, a.Logger("text"))
+	lib, err := library.Open(ctx, a.Setup(), s, a.Logger("text"))
 	if err != nil {
 		return "", err
 	}

@@ -115,3 +115,10 @@ func TestFileStampFollowsTheProfiles(t *testing.T) {
 		t.Error("files here stand for those of a server elsewhere")
 	}
 }
+
+func TestABackendOfAnotherProcessHasNothingToTidy(t *testing.T) {
+	t.Parallel()
+	if err := (Backend{}).Tidy(filepath.Join(t.TempDir(), "workspace")); err != nil {
+		t.Error(err)
+	}
+}

@@ -49,6 +49,9 @@ func (c Backend) Close() error {
 	return err
 }
 
+// Boxes are the sandboxes of agents in this process; nil for others.
+func (c Backend) Boxes() *sandboxes.Boxes { return c.boxes }
+
 // Tidy removes what sandboxes keep for a workspace that is about to be removed with its
 // conversation.
 func (c Backend) Tidy(workspace string) error {

@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
@@ -18,7 +17,6 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
@@ -59,7 +57,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles.alone = boxes.WhyDemoAlone()
-	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, userOf(dirs, places), log)
+	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
 	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
 	profiles.agents = named
 	backend := engine.New(engine.Config{
@@ -76,12 +74,12 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
-		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
+		Holder: LeaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
 	own := openhandsapi.NewPool(env, s, dirs, boxes)
 	api, err := openhandsapi.Over(s, openhandsapi.Parts{
-		Env: env, Engine: backend.Control(), Boxes: boxes, Pool: own, User: userOf(dirs, places), Log: log,
+		Env: env, Engine: backend.Control(), Boxes: boxes, Pool: own, User: catalogue.User(dirs, places), Log: log,
 		Files: kept, LLM: base, Address: ownAddress(s, dirs.Runtime),
 	})
 	if err != nil {
@@ -92,11 +90,6 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
 		Complete: (&directllm.LLM{Base: base, Load: profiles.llm}).Complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: sandboxes.SwitchedOff(s),
 	}, nil
-}
-
-// userOf is where the user's own skills are.
-func userOf(dirs paths.Set, places profile.Places) skill.User {
-	return skill.User{Home: dirs.Home, Base: places.Base()}
 }
 
 // maxIdle returns how many unused conversations stay open.
@@ -122,8 +115,8 @@ func ownAddress(s *config.Settings, runtime string) func() string {
 	}
 }
 
-// leaseHolder is this process in the leases of its conversations.
-func leaseHolder(env *setup.Env, host string) store.Holder {
+// LeaseHolder is this process in the leases of its conversations.
+func LeaseHolder(env *setup.Env, host string) store.Holder {
 	return store.Holder{Instance: id.New(""), Host: host, PID: env.PID, Alive: processLives}
 }
 

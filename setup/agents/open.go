@@ -73,6 +73,12 @@ func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string 
 	return fmt.Sprintf("an agent-server answers at %s, but %s is set (%s): name it with --agent-server to use it", address, key, from)
 }
 
+// IsEmbedded reports whether Open makes the embedded agent without a look for an
+// agent-server to use.
+func IsEmbedded(ctx context.Context, env *setup.Env, s *config.Settings) bool {
+	return s.Backend == "embedded" || s.Demo && s.Backend == "auto" || notAdopted(ctx, env, s) != ""
+}
+
 // setSandbox is the first setting of the sandbox that is not a default, and where it
 // was set; "" if there is none.
 func setSandbox(s *config.Settings) (key, from string) {

@@ -20,12 +20,12 @@ import (
 // openServer opens an agent-server and looks whether it can be used. One that
 // was named may be down: it may come later.
 func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
-	b, _, err := reachServer(ctx, env, s, log)
+	b, _, err := ReachServer(ctx, env, s, log)
 	return b, err
 }
 
-// reachServer is openServer with the agent-server as what it is.
-func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, *agentserver.Backend, error) {
+// ReachServer opens an agent-server as Open does, and gives it also as what it is.
+func ReachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, *agentserver.Backend, error) {
 	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {

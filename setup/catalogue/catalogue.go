@@ -18,10 +18,17 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/catalogue"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
 )
 
 // maxProjectFile bounds a file of a project that is read whole, in bytes.
 const maxProjectFile = 1 << 20
+
+// User is where the user's own skills are.
+func User(dirs paths.Set, places profile.Places) skill.User {
+	return skill.User{Home: dirs.Home, Base: places.Base()}
+}
 
 // Of is what an agent can be given. Programs of MCP servers are tried
 // in a box of their own; the log has what those printed that cannot be used.

@@ -38,3 +38,35 @@ func TestTheTableOfSizesIsTrue(t *testing.T) {
 		}
 	}
 }
+
+// A package of setup that puts several things together is several packages.
+func TestNoPackageOfSetupAssemblesEverything(t *testing.T) {
+	t.Parallel()
+	const mostImports, mostFiles = 40, 20
+	imports, files := map[string]map[string]bool{}, map[string]int{}
+	for _, s := range sources(t) {
+		if !within(s.dir, "setup") {
+			continue
+		}
+		files[s.dir]++
+		if s.test {
+			continue
+		}
+		for _, spec := range s.tree.Imports {
+			if imports[s.dir] == nil {
+				imports[s.dir] = map[string]bool{}
+			}
+			if at, err := strconv.Unquote(spec.Path.Value); err == nil && within(at, module) {
+				imports[s.dir][at] = true
+			}
+		}
+	}
+	if len(files) < 10 {
+		t.Fatalf("setup has only %d packages", len(files))
+	}
+	for dir, n := range files {
+		if n > mostFiles || len(imports[dir]) > mostImports {
+			t.Errorf("%s has %d files and imports %d packages of ohgw; %d and %d are the most", dir, n, len(imports[dir]), mostFiles, mostImports)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package agents
+package library
 
 import (
 	"context"

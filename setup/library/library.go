@@ -1,4 +1,9 @@
-package agents
+// Package library opens the conversations of a backend without its agents: to list, show,
+// copy and remove them. Which backend that is, is chosen in package agents.
+//
+// The conversations of the embedded agent are read from their files: no agent starts, and
+// no LLM key is read.
+package library
 
 import (
 	"context"
@@ -11,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agents"
 )
 
 // Library is the conversations of a backend, without its agents.
@@ -26,18 +32,17 @@ type Library struct {
 // Close lets go of them.
 func (l Library) Close() error { return l.close() }
 
-// OpenLibrary finds the conversations of the backend that a daemon with these settings
+// Open finds the conversations of the backend that a daemon with these settings
 // would choose. Conversations of the embedded agent are read from their files: no
 // daemon has to run, and one may.
-func OpenLibrary(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Library, error) {
+func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Library, error) {
 	if s.Backend == "cloud" {
 		return Library{}, fault.NewUsage("the conversations of the cloud belong to a server ("+s.Origin("backend").String()+")", "name it: ohgw conversations list --server NAME")
 	}
-	embedded := s.Backend == "embedded" || s.Demo && s.Backend == "auto" || notAdopted(ctx, env, s) != ""
-	if embedded {
+	if agents.IsEmbedded(ctx, env, s) {
 		return ownLibrary(env, log)
 	}
-	b, server, err := reachServer(ctx, env, s, log)
+	b, server, err := agents.ReachServer(ctx, env, s, log)
 	if err == nil {
 		return Library{Library: server.Library(), Place: "the agent-server at " + b.Status.Address, close: b.Close}, nil
 	}
@@ -58,14 +63,14 @@ func ownLibrary(env *setup.Env, log *slog.Logger) (Library, error) {
 		return Library{}, fault.New("cannot read the host name", "set a host name; it is recorded in each conversation's lease", err)
 	}
 	b := engine.New(engine.Config{
-		Dir: filepath.Join(dirs.State, "conversations"), Holder: leaseHolder(env, host), Now: env.Now, Log: log, TellsLeftOut: true,
+		Dir: filepath.Join(dirs.State, "conversations"), Holder: agents.LeaseHolder(env, host), Now: env.Now, Log: log, TellsLeftOut: true,
 	})
 	return Library{Library: b.Library(), Place: "the embedded agent", close: b.Close}, nil
 }
 
-// LibraryAt is the conversations of the agent-server at an address, which takes this
+// At is the conversations of the agent-server at an address, which takes this
 // key. It is not asked yet.
-func LibraryAt(address, key string, log *slog.Logger) (Library, error) {
+func At(address, key string, log *slog.Logger) (Library, error) {
 	b, err := agentserver.New(agentserver.Config{URL: address, Key: func() string { return key }, Logger: log})
 	if err != nil {
 		return Library{}, fault.New("the address of the agent-server cannot be used", "run the command again with --debug to see it", err)

@@ -1,4 +1,4 @@
-package agents
+package library
 
 import (
 	"context"
@@ -10,27 +10,27 @@ import (
 // logPage is how many events are asked for at once.
 const logPage = 100
 
-// Log reads the events of a conversation page by page, and again for what has come since.
-type Log struct {
+// Reader reads the events of a conversation page by page, and again for what has come since.
+type Reader struct {
 	lib  control.Library
 	id   string
 	last string // the id of the last event that was read
 	from string // the id of the next page's first event; "" is not known
 }
 
-// Log is the log of a conversation, of which nothing was read yet.
-func (l Library) Log(id string) *Log { return &Log{lib: l, id: id} }
+// Reader reads a conversation, of which nothing was read yet.
+func (l Library) Reader(id string) *Reader { return &Reader{lib: l, id: id} }
 
 // Skip makes all but the last events count as read. 0 skips none.
-func (l *Log) Skip(ctx context.Context, last int) error {
+func (r *Reader) Skip(ctx context.Context, last int) error {
 	q := control.EventQuery{Limit: logPage, Newest: true}
 	for last > 0 {
-		page, err := l.lib.Search(ctx, l.id, q)
+		page, err := r.lib.Search(ctx, r.id, q)
 		if err != nil {
 			return err
 		}
 		if len(page.Events) >= last {
-			l.from = idOf(page.Events[last-1])
+			r.from = idOf(page.Events[last-1])
 			return nil
 		}
 		if last -= len(page.Events); page.Next == "" {
@@ -42,27 +42,27 @@ func (l *Log) Skip(ctx context.Context, last int) error {
 }
 
 // Read gives all events that were not read yet.
-func (l *Log) Read(ctx context.Context, give func(json.RawMessage) error) error {
+func (r *Reader) Read(ctx context.Context, give func(json.RawMessage) error) error {
 	for {
-		q := control.EventQuery{Limit: logPage, Page: l.from}
+		q := control.EventQuery{Limit: logPage, Page: r.from}
 		if q.Page == "" {
-			q.Page = l.last
+			q.Page = r.last
 		}
-		page, err := l.lib.Search(ctx, l.id, q)
+		page, err := r.lib.Search(ctx, r.id, q)
 		if err != nil {
 			return err
 		}
 		events := page.Events
-		if len(events) > 0 && idOf(events[0]) == l.last {
+		if len(events) > 0 && idOf(events[0]) == r.last {
 			events = events[1:]
 		}
 		for _, raw := range events {
 			if err := give(raw); err != nil {
 				return err
 			}
-			l.last = idOf(raw)
+			r.last = idOf(raw)
 		}
-		if l.from = page.Next; l.from == "" {
+		if r.from = page.Next; r.from == "" {
 			return nil
 		}
 	}
