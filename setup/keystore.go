@@ -33,6 +33,7 @@ type KeyStore struct {
 	Path      string       // of its file
 	File      *secret.File // nil for a keyring
 	cleartext bool         // what is stored is not encrypted
+	ofServers bool         // the hints of its faults are about the keys of servers
 	Probe     func(context.Context) error
 }
 

@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -30,6 +29,7 @@ func (env *Env) Servers(s *config.Settings) (Servers, error) {
 	if err != nil {
 		return Servers{}, err
 	}
+	keys.ofServers = true
 	return Servers{servers.Finder{Store: servers.NewStore(dirs.Config), Keys: keys, Getenv: env.Getenv}, keys, env}, nil
 }
 
@@ -58,20 +58,10 @@ func (s Servers) Forget(ctx context.Context, server servers.Server) (bool, error
 	return err == nil, s.fault(ctx, err)
 }
 
-// fault is an error of the key store as a person should read it. What its hint says
-// about LLM keys is said about the keys of servers.
+// fault is an error of the key store as a person should read it.
 func (s Servers) fault(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); !ok {
-		err = KeyFault(ctx, err, s.KeyStore)
-	}
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	said := *f
-	said.Hint = strings.NewReplacer(
-		otherStores, "set a variable such as OHGW_CLOUD_API_KEY, or use a private file: --key-store file",
-		"ohgw keys set NAME --replace", "ohgw server add NAME --replace",
-	).Replace(f.Hint)
-	return &said
+	return KeyFault(ctx, err, s.KeyStore)
 }
