@@ -34,7 +34,7 @@ func runBrowse(ctx context.Context, o *options) error {
 	if !o.StdinTTY || !o.Stdout.TTY() || o.JSON {
 		return fault.NewUsage("there is no terminal to browse on", "use ohgw conversations list --server NAME")
 	}
-	acc, err := o.account(ctx)
+	acc, err := o.Account(ctx)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ In a pipe, each file is one line: the change, a tab, the name. With --json,
 changes is a list of objects with path and status (added, modified, deleted,
 renamed, conflict), and note says what a list cannot.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw cloud changes 7f1c", "ohgw cloud changes 7f1c --json"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runChanges(cmd.Context(), &opts)
@@ -35,7 +35,7 @@ renamed, conflict), and note says what a list cannot.`, 0, fault.Failed, fault.U
 
 // runChanges runs the command.
 func runChanges(ctx context.Context, o *oneOptions) error {
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

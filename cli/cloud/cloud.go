@@ -4,8 +4,6 @@
 package cloud
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
@@ -16,7 +14,7 @@ import (
 
 // New makes the command "cloud".
 func New(a *kit.App) *cobra.Command {
-	o := &options{App: a}
+	o := &options{kit.OnServer{App: a}}
 	cmd := &cobra.Command{
 		Use:   "cloud COMMAND",
 		Short: "Start, continue and download Cloud conversations",
@@ -37,38 +35,12 @@ commands list, show, events and remove are about that server.`,
 }
 
 // options is what all commands take.
-type options struct {
-	*kit.App
-
-	Server string // the name of a stored server; "" is the default one
-}
-
-// account opens the account on the server.
-func (o *options) account(ctx context.Context) (cloud.Account, error) {
-	s, err := o.Settings(nil)
-	if err != nil {
-		return cloud.Account{}, err
-	}
-	return cloud.Open(ctx, o.Setup(), s, o.Server, o.Logger("text"))
-}
+type options struct{ kit.OnServer }
 
 // oneOptions is what the commands about one conversation take.
 type oneOptions struct {
 	*options
 	ID string
-}
-
-// find opens the account, and finds the conversation of the id.
-func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversation, error) {
-	acc, err := o.account(ctx)
-	if err != nil {
-		return acc, account.Conversation{}, err
-	}
-	conv, err := o.FindOn(ctx, acc, o.ID)
-	if err != nil {
-		acc.Close()
-	}
-	return acc, conv, err
 }
 
 // conversationJSON is a conversation after a command, in JSON.

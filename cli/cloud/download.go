@@ -64,7 +64,7 @@ With --json, files is a list of objects with path, file, bytes and action
 			}
 			return nil
 		},
-		ValidArgsFunction: kit.CompleteOn(opts.account),
+		ValidArgsFunction: kit.CompleteOn(opts.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID, opts.Paths = args[0], args[1:]
 			return runDownloadFiles(cmd.Context(), opts)
@@ -83,7 +83,7 @@ left out.
 
 With --json, files is a list as in "ohgw cloud download files".`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw cloud download changes 7f1c", "ohgw cloud download changes 7f1c --output out --continue"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runDownloadChanges(cmd.Context(), opts)
@@ -103,7 +103,7 @@ that --continue is refused.
 
 With --json the output has file and bytes.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw cloud download workspace 7f1c", "ohgw cloud download workspace 7f1c --output - | tar tz"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(opts.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runDownloadWorkspace(cmd.Context(), opts)
@@ -116,7 +116,7 @@ func runDownloadWorkspace(ctx context.Context, o *downloadOptions) error {
 	if o.Continue {
 		return fault.NewUsage("a workspace cannot be continued: the server packs it again", "remove --continue, or download single files")
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

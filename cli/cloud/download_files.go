@@ -39,7 +39,7 @@ func runDownloadFiles(ctx context.Context, o *downloadOptions) error {
 	if o.Output == "-" && len(o.Paths) != 1 {
 		return fault.NewUsage("only one file can be written to stdout", "name one path, or a directory with --output")
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func runDownloadChanges(ctx context.Context, o *downloadOptions) error {
 	if o.Output == "-" {
 		return fault.NewUsage("changed files cannot be written to stdout", "name a directory with --output")
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

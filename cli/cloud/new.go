@@ -71,7 +71,7 @@ func runNew(ctx context.Context, o *newOptions) error {
 	if text == "" && (o.Wait || o.Follow) {
 		return fault.NewUsage("there is no message, and no run to wait for", "pass the message as an argument or on stdin")
 	}
-	acc, err := o.account(ctx)
+	acc, err := o.Account(ctx)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ also status and answer.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.
 			}
 			return kit.NoKeys(cmd, args[1:])
 		},
-		ValidArgsFunction: kit.CompleteOn(o.account),
+		ValidArgsFunction: kit.CompleteOn(o.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID, opts.Text = args[0], args[1:]
 			return runSend(cmd.Context(), &opts)
@@ -61,7 +61,7 @@ func runSend(ctx context.Context, o *sendOptions) error {
 	if text == "" {
 		return fault.NewUsage("the message is empty", "pass it as an argument or on stdin")
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ sleep, or be archived; the server learns of events up to 30 seconds late.
 
 With --json each line is an object with id, time, source, text and final.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw cloud tail 7f1c --last 3", "ohgw cloud tail 7f1c --follow"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runTail(cmd.Context(), &opts)
@@ -50,7 +50,7 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	if o.Last < 0 {
 		return fault.NewUsage("--last cannot be negative", "use a number such as 3")
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ Without --format it is that of the name of --output, else json. A trajectory has
 what was said and done: treat it as confidential. With --json the output has
 file and bytes.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw cloud trajectory 7f1c", "ohgw cloud trajectory 7f1c --format md --output -"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runTrajectory(cmd.Context(), &opts)
@@ -89,7 +89,7 @@ func runTrajectory(ctx context.Context, o *trajectoryOptions) error {
 	if err != nil {
 		return err
 	}
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

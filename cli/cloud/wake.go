@@ -31,7 +31,7 @@ A conversation that is awake stays as it is. Its page is printed on stdout.
 
 With --json the output has id, server, state (running or starting) and web_url.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw cloud wake 7f1c", "ohgw cloud wake 7f1c --wait --json"),
-		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.account),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: kit.CompleteOn(o.Account),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runWake(cmd.Context(), &opts)
@@ -43,7 +43,7 @@ With --json the output has id, server, state (running or starting) and web_url.`
 
 // runWake runs the command.
 func runWake(ctx context.Context, o *wakeOptions) error {
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

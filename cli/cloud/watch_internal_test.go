@@ -63,7 +63,7 @@ func TestFollowingPrintsOneFormOfJSON(t *testing.T) {
 		{waitOptions{Wait: true}, false, "done\n"},
 	} {
 		var out strings.Builder
-		o := &options{App: &kit.App{JSON: tt.json, Env: &kit.Env{Stdout: iostream.New(&out, false, nil), Now: func() time.Time { return at }}}}
+		o := &options{kit.OnServer{App: &kit.App{JSON: tt.json, Env: &kit.Env{Stdout: iostream.New(&out, false, nil), Now: func() time.Time { return at }}}}}
 		err := o.watchFrom(t.Context(), acc, conv, tt.wait, run)
 		if diff := cmp.Diff(tt.want, out.String()); err != nil || diff != "" {
 			t.Errorf("%+v, json %t: %v, -want +got:\n%s", tt.wait, tt.json, err, diff)

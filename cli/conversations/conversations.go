@@ -34,9 +34,9 @@ enough where it is unique.`,
 		Args:    kit.UnknownCommandBut("use ohgw cloud %s", "new", "send", "wake", "tail", "changes", "download", "trajectory", "browse"),
 		RunE:    kit.ShowHelp,
 	}
-	p := &place{App: a}
-	p.flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
-	a.AddServer(cmd, &p.Server, p.flags, "the conversations on a stored server `NAME` of OpenHands")
+	p := &place{kit.OnServer{App: a}}
+	p.Flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
+	a.AddServer(cmd, &p.Server, p.Flags, "the conversations on a stored server `NAME` of OpenHands")
 	cmd.AddCommand(newList(p), newShow(p), newEvents(p), newFiles(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
 }

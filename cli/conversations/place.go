@@ -3,29 +3,22 @@ package conversations
 import (
 	"context"
 
-	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
 	"github.com/ohgw/ohgw/setup/library"
 )
 
 // place is where the conversations of a command are: with a backend of this machine,
 // or on a server of OpenHands.
-type place struct {
-	*kit.App
-
-	flags  kit.SettingFlags
-	Server string // the name of a stored server
-}
+type place struct{ kit.OnServer }
 
 // cloudBackend is the setting "backend" that means the default server.
 const cloudBackend = "cloud"
 
 // remote reports whether the conversations are on a server of OpenHands.
 func (p *place) remote() (bool, error) {
-	s, err := p.Settings(p.flags)
+	s, err := p.Settings(p.Flags)
 	if err != nil {
 		return false, err
 	}
@@ -37,7 +30,7 @@ func (p *place) remote() (bool, error) {
 
 // open opens the conversations of the backend that the settings choose.
 func (p *place) open(ctx context.Context) (library.Library, error) {
-	s, err := p.Settings(p.flags)
+	s, err := p.Settings(p.Flags)
 	if err != nil {
 		return library.Library{}, err
 	}
@@ -45,26 +38,4 @@ func (p *place) open(ctx context.Context) (library.Library, error) {
 		return library.Library{}, fault.NewUsage("this command is not for conversations on OpenHands Cloud", "use ohgw cloud trajectory ID, or remove --server")
 	}
 	return library.Open(ctx, p.Setup(), s, p.Logger("text"))
-}
-
-// account opens the account on the server.
-func (p *place) account(ctx context.Context) (cloud.Account, error) {
-	s, err := p.Settings(p.flags)
-	if err != nil {
-		return cloud.Account{}, err
-	}
-	return cloud.Open(ctx, p.Setup(), s, p.Server, p.Logger("text"))
-}
-
-// find is the conversation of an id, or of its beginning, on the server.
-func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversation, error) {
-	acc, err := o.account(ctx)
-	if err != nil {
-		return acc, account.Conversation{}, err
-	}
-	conv, err := o.FindOn(ctx, acc, o.ID)
-	if err != nil {
-		acc.Close()
-	}
-	return acc, conv, err
 }

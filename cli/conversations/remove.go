@@ -81,7 +81,7 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 
 // runServerRemove removes a conversation on a server.
 func runServerRemove(ctx context.Context, o *removeOptions) error {
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // runServerEvents prints the stored events of a conversation on a server.
 func runServerEvents(ctx context.Context, o *eventsOptions) error {
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

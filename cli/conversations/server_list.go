@@ -28,7 +28,7 @@ func states() []string {
 
 // runServerList lists the conversations of a server, page by page: it holds one.
 func runServerList(ctx context.Context, o *listOptions) error {
-	acc, err := o.account(ctx)
+	acc, err := o.Account(ctx)
 	if err != nil {
 		return err
 	}

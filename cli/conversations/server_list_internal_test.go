@@ -24,8 +24,8 @@ func TestRowsFitTheTerminal(t *testing.T) {
 	for _, width := range []int{120, 80, 60, 40} {
 		var b bytes.Buffer
 		app := &kit.App{Env: &kit.Env{Stdout: iostream.New(&b, true, func() int { return width }), Now: func() time.Time { return time.Unix(1e9, 0) }}}
-		list := listOptions{place: &place{App: app}}
-		events := eventsOptions{oneOptions: oneOptions{place: &place{App: app}}}
+		list := listOptions{place: &place{kit.OnServer{App: app}}}
+		events := eventsOptions{oneOptions: oneOptions{place: &place{kit.OnServer{App: app}}}}
 		rows := list.terminalRows()
 		for i, title := range titles {
 			if err := rows.row(account.Conversation{ID: fmt.Sprintf("%032d", i), Title: title, State: "running", Repo: title}); err != nil {

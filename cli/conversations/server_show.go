@@ -35,7 +35,7 @@ func describeOn(server string, c account.Conversation) conversationJSON {
 
 // runServerShow shows a conversation on a server.
 func runServerShow(ctx context.Context, o *oneOptions) error {
-	acc, conv, err := o.find(ctx)
+	acc, conv, err := o.Find(ctx, o.ID)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func completeIDs(p *place) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		if remote, err := p.remote(); err != nil || remote {
-			return kit.CompleteOn(p.account)(cmd, args, "")
+			return kit.CompleteOn(p.Account)(cmd, args, "")
 		}
 		lib, err := p.open(cmd.Context())
 		if err != nil {

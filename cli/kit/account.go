@@ -38,12 +38,36 @@ func (a *App) AddServer(cmd *cobra.Command, name *string, flags SettingFlags, he
 	}
 }
 
-// FindOn finds the conversation of an id, or of its beginning, in an account.
-func (a *App) FindOn(ctx context.Context, acc cloud.Account, id string) (account.Conversation, error) {
-	done := a.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
+// OnServer is what a command about conversations on a server of OpenHands takes.
+type OnServer struct {
+	*App
+
+	Flags  SettingFlags // of settings; nil: the command has none
+	Server string       // the name of a stored server; "" is the default one
+}
+
+// Account opens the account on the server.
+func (o *OnServer) Account(ctx context.Context) (cloud.Account, error) {
+	s, err := o.Settings(o.Flags)
+	if err != nil {
+		return cloud.Account{}, err
+	}
+	return cloud.Open(ctx, o.Setup(), s, o.Server, o.Logger("text"))
+}
+
+// Find opens the account, and finds the conversation of an id, or of its beginning.
+func (o *OnServer) Find(ctx context.Context, id string) (cloud.Account, account.Conversation, error) {
+	acc, err := o.Account(ctx)
+	if err != nil {
+		return acc, account.Conversation{}, err
+	}
+	done := o.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
 	conv, err := acc.Find(ctx, id)
 	done()
-	return conv, cloud.Fault(err, acc.Server)
+	if err != nil {
+		acc.Close()
+	}
+	return acc, conv, cloud.Fault(err, acc.Server)
 }
 
 // mostCompleted is how many conversations a completion offers.
