@@ -1,7 +1,6 @@
 package firstrun
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/localport"
@@ -157,7 +157,7 @@ func (k kind) look(ctx context.Context, env *setup.Env) *Server {
 		return nil
 	}
 	list, err := exchange(ctx, env.HTTP, http.MethodGet, base+"/v1/models", nil)
-	if errors.Is(err, errLoading) {
+	if llm.IsLoading(err) {
 		return &Server{Name: k.name, Provider: k.provider, BaseURL: base + k.path, Loading: true}
 	}
 	if err != nil {
@@ -182,10 +182,7 @@ func isAgentServer(ctx context.Context, client *http.Client, base string) bool {
 	return get(ctx, client, base+"/server_info", &info) == nil && info.Version != ""
 }
 
-var (
-	errNoModels = errors.New("not a list of models")
-	errLoading  = errors.New("the server loads its model")
-)
+var errNoModels = errors.New("not a list of models")
 
 // modelsIn are the models in a list of OpenAI's API.
 func modelsIn(body []byte) ([]string, error) {
@@ -228,7 +225,8 @@ func get(ctx context.Context, client *http.Client, address string, out any) erro
 	return json.Unmarshal(body, out)
 }
 
-// do makes a request and reads its answer.
+// do makes a request and reads its answer. The error for a refusal is one that
+// [llm.IsLoading] understands.
 func do(client *http.Client, req *http.Request) ([]byte, error) {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -236,11 +234,8 @@ func do(client *http.Client, req *http.Request) ([]byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }() // It was only read.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	switch {
-	case resp.StatusCode == http.StatusServiceUnavailable && bytes.Contains(body, []byte(`"Loading model"`)): // llama.cpp
-		return nil, errLoading
-	case resp.StatusCode != http.StatusOK:
-		return nil, errNoModels
+	if resp.StatusCode != http.StatusOK {
+		return nil, &llm.Error{Status: resp.StatusCode, Detail: string(body)}
 	}
 	return body, err
 }
