@@ -71,7 +71,11 @@ func runTail(ctx context.Context, o *tailOptions) error {
 			return err
 		}
 	}
-	if o.Follow && f == nil {
+	switch {
+	case !o.Follow || f != nil:
+	case conv.State == account.StateRunning:
+		o.Note("The server reports no run in the conversation: its status is %s. It learns of a run up to 30 seconds late.", conv.Exec)
+	default:
 		o.Note("Nothing runs in the conversation: it is %s.", conv.State)
 	}
 	if f == nil {
