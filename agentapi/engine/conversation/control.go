@@ -20,7 +20,7 @@ import (
 func (c *Conversation) Run(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
 		switch {
-		case c.branch.dir.State.Status == event.Running || c.door.wanted || c.door.taking != nil && c.door.taking.run:
+		case c.run.goesOn() || c.door.taking != nil && c.door.taking.run:
 			return errRunning
 		case c.branch.dir.State.Status == event.Finished:
 			c.door.watchers.publish(c.branch.snapshot())
@@ -49,8 +49,11 @@ func (c *Conversation) Halt(ctx context.Context) error {
 	err := c.door.try(ctx, func() error {
 		c.pursuit.leave()
 		err := c.run.suspend()
-		if c.branch.dir.State.Status == event.Running {
+		switch {
+		case c.branch.dir.State.Status == event.Running:
 			c.run.stop()
+			over = c.run.running
+		case c.run.beginning:
 			over = c.run.running
 		}
 		return err
@@ -187,10 +190,10 @@ func (b *branch) confirm(mode agentapi.Confirmation) error {
 
 func (r *run) suspend() error {
 	r.door.leaveUnanswered()
-	switch r.branch.dir.State.Status {
-	case event.Running:
+	switch {
+	case r.beginning || r.branch.dir.State.Status == event.Running:
 		r.pause()
-	case event.Idle:
+	case r.branch.dir.State.Status == event.Idle:
 		r.door.wanted = false
 		if err := r.branch.setStatus(event.Paused); err != nil {
 			return r.branch.storageError(err)
@@ -206,7 +209,7 @@ func (r *run) suspend() error {
 // decide answers what waits for a confirmation.
 func (r *run) decide(d agentapi.Decision) error {
 	switch {
-	case r.branch.dir.State.Status == event.Running || r.door.wanted:
+	case r.goesOn():
 		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
 	case r.branch.dir.State.Status != event.Waiting:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}

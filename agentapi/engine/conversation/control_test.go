@@ -263,3 +263,66 @@ func TestASecretIsMaskedFromThenOn(t *testing.T) {
 		t.Errorf("stored is %s, %v", s.SecretRegistry, err)
 	}
 }
+
+// gated models are made when the gate is open.
+type gated struct {
+	*model
+	gate chan struct{}
+}
+
+func (g *gated) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
+	<-g.gate
+	return g.model.Model(ctx, c)
+}
+
+// A run is one from the moment at which it was asked for, also while its model and its
+// tools are made and its status is the one before.
+func TestARunThatBeginsIsARun(t *testing.T) {
+	t.Parallel()
+	began := []string{"SystemPromptEvent", "user says hi", "status running"}
+	answered, paused := append(began[:3:3], "agent says Hello.", "status finished"), append(began[:3:3], "status paused", "PauseEvent")
+	busy := func(err error) bool { return errors.Is(err, agentapi.ErrBusy) }
+	works := func(err error) bool { return err == nil }
+	for name, tt := range map[string]struct {
+		do   func(*conversation.Conversation, context.Context) error
+		ends func(error) bool
+		want []string
+	}{
+		"run": {(*conversation.Conversation).Run, busy, answered},
+		"decide": {func(c *conversation.Conversation, ctx context.Context) error {
+			return c.Decide(ctx, agentapi.Decision{Accept: true})
+		}, busy, answered},
+		"pause":     {(*conversation.Conversation).Suspend, works, paused},
+		"interrupt": {(*conversation.Conversation).Halt, works, paused},
+		// of every API but that of OpenHands
+		"end it later": {(*conversation.Conversation).Pause, works, paused},
+		"end it now":   {(*conversation.Conversation).Interrupt, works, paused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := &gated{&model{todo: []reply{answer("r1", "Hello.")}}, make(chan struct{})}
+				w := open(t, g.model, func(c *conversation.Config, _ *store.State) { c.Models = g })
+				over := make(chan error, 1)
+				go func() { over <- w.conv.Append(t.Context(), []event.Content{event.Text("hi")}, "", false) }()
+				g.gate <- struct{}{}
+				if err := <-over; err != nil {
+					t.Fatal(err)
+				}
+				w.do(w.conv.Run)
+				synctest.Wait()
+				go func() { over <- tt.do(w.conv, t.Context()) }()
+				synctest.Wait()
+				close(g.gate)
+				if err := <-over; !tt.ends(err) {
+					t.Errorf("while the run begins: %v", err)
+				}
+				want(t, w.rest(), tt.want...)
+				synctest.Wait()
+				if n := len(g.requests()); n != strings.Count(strings.Join(tt.want, " "), "agent says") {
+					t.Errorf("the model was asked %d times", n)
+				}
+			})
+		})
+	}
+}

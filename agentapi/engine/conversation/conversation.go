@@ -127,8 +127,11 @@ func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 // Interrupt stops the run at once.
 func (c *Conversation) Interrupt(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
-		if c.branch.dir.State.Status == event.Running {
+		switch {
+		case c.branch.dir.State.Status == event.Running:
 			c.run.stop()
+		case c.run.beginning: // There is no step yet.
+			c.run.pause()
 		}
 		return nil
 	})
@@ -137,7 +140,7 @@ func (c *Conversation) Interrupt(ctx context.Context) error {
 // Pause ends the run after the step in flight.
 func (c *Conversation) Pause(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
-		if c.branch.dir.State.Status == event.Running {
+		if c.run.beginning || c.branch.dir.State.Status == event.Running {
 			c.run.pause()
 		}
 		return nil

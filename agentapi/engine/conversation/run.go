@@ -28,8 +28,9 @@ type run struct {
 	phase phase
 
 	// These are not phases: each may be true or false in all of them.
-	saved   bool // the base state says that this run runs
-	session bool // the hooks for the beginning have run
+	beginning bool // it was asked for, and its status is still the one before
+	saved     bool // the base state says that this run runs
+	session   bool // the hooks for the beginning have run
 
 	nudged     string          // the event for which the agent was nudged
 	refused    int             // answers in a row that could not be used
@@ -62,8 +63,14 @@ func (r *run) toEnd() {
 		r.branch.publishBlock(b)
 	}
 	defer r.door.blocks.end()
+	r.beginning = true
 	err := r.begin()
-	if err == nil {
+	r.beginning = false
+	switch {
+	case err != nil:
+	case r.phase == pausing:
+		err = r.paused()
+	default:
 		err = r.loop()
 	}
 	if err != nil && r.door.lost == nil {
@@ -146,11 +153,7 @@ func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 		return true, r.branch.setStatus(event.Waiting)
 	case r.phase == pausing:
 		r.branch.replied = next == finished
-		if err := r.branch.setStatus(event.Paused); err != nil {
-			return true, err
-		}
-		_, err := r.branch.append(event.SourceUser, &event.Pause{}, durable)
-		return true, err
+		return true, r.paused()
 	}
 	if took, err := r.takeMeanwhile(); took || err != nil {
 		*iteration = 0
@@ -161,6 +164,20 @@ func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 	}
 	err = r.limited(*iteration)
 	return err != nil, err
+}
+
+// paused ends a run that was to pause.
+func (r *run) paused() error {
+	if err := r.branch.setStatus(event.Paused); err != nil {
+		return err
+	}
+	_, err := r.branch.append(event.SourceUser, &event.Pause{}, durable)
+	return err
+}
+
+// goesOn reports whether there is a run, or one was asked for.
+func (r *run) goesOn() bool {
+	return r.branch.dir.State.Status == event.Running || r.beginning || r.door.wanted
 }
 
 // finish ends a run whose agent has answered, unless a hook makes it go on. At the
