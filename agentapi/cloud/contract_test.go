@@ -29,6 +29,7 @@ func TestContractWithTheFakeCloud(t *testing.T) {
 	for name, opts := range map[string]fakecloud.Options{
 		"Self-hosted": {Key: "sk-cloud"},
 		"Hosted":      {Key: "sk-cloud", Hosted: true},
+		"Grouped":     {Key: "sk-cloud", Grouped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,8 @@
 // Package daemontest is an agent that does what a script says, for tests of
 // the gateway. It keeps the rules of the seam and nothing else: no model, no
-// tools, no network, and it works in a synctest bubble.
+// tools, no network, and it works in a synctest bubble, which the embedded agent
+// with a scripted model does not. Its agent also does what that one cannot be brought
+// to: it vanishes in the middle of a run, or has no modes of confirmation.
 package daemontest
 
 import (

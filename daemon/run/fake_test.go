@@ -16,7 +16,9 @@ import (
 
 // backend is an agent of a few lines behind the seam. What a message says is
 // what happens: "fail" ends in an error, "wait" runs until the test lets it go
-// on or interrupts it, everything else is answered with "re: …".
+// on or interrupts it, everything else is answered with "re: …". What a script of package
+// daemontest cannot say is done to its log from outside: a turn of another client, a status,
+// the death of the server. A message is done when Send returns.
 type backend struct {
 	mu      sync.Mutex
 	convs   map[string]*conv

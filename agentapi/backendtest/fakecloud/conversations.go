@@ -2,6 +2,7 @@ package fakecloud
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,6 +26,9 @@ func (s *Server) infoOf(c *conversation) object {
 		"parent_conversation_id": nil, "sub_conversation_ids": []string{}, "public": nil, "tags": object{"archiveworkspacepath": workspace},
 		"created_at": created, "updated_at": created, "sandbox_status": missing, "execution_status": nil,
 		"conversation_url": nil, "session_api_key": nil, "acp_server": nil, "launched_agent_profile": nil,
+	}
+	if s.opts.Newer {
+		o["new_field"] = []int{1}
 	}
 	b := s.sandboxes[c.sandbox]
 	if b == nil {
@@ -62,17 +66,45 @@ func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, list)
 }
 
+// maxPage is how many conversations a page may have.
+const maxPage = 100
+
 func (s *Server) searchConversations(w http.ResponseWriter, r *http.Request) {
-	box := r.URL.Query().Get("sandbox_id__eq")
+	q := r.URL.Query()
+	box, limit, at := q.Get("sandbox_id__eq"), maxPage, 0
+	if n, err := strconv.Atoi(q.Get("limit")); err == nil {
+		limit = n
+	}
+	if limit < 1 || limit > maxPage {
+		answer(w, 422, object{"detail": []object{{"type": "less_than_equal", "loc": []string{"query", "limit"}, "msg": "Input should be less than or equal to 100"}}})
+		return
+	}
+	if n, err := strconv.Atoi(q.Get("page_id")); err == nil {
+		at = n
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	items := []object{}
-	for _, c := range s.newest() {
-		if box == "" || c.sandbox == box {
-			items = append(items, s.infoOf(c))
-		}
+	list := slices.DeleteFunc(s.newest(), func(c *conversation) bool { return box != "" && c.sandbox != box })
+	end, next := min(at+limit, len(list)), any(nil)
+	if end < len(list) {
+		next = strconv.Itoa(end)
 	}
-	answer(w, 200, object{"items": items, "next_page_id": nil})
+	items := []object{}
+	for _, c := range list[min(at, end):end] {
+		items = append(items, s.infoOf(c))
+	}
+	answer(w, 200, object{"items": items, "next_page_id": next})
+}
+
+// Fill adds conversations whose sandboxes are gone, with the ids 0 and so on. The first
+// one is the newest.
+func (s *Server) Fill(n int, title string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range n {
+		id := fmt.Sprintf("%032x", i)
+		s.conversations[id] = &conversation{id: id, title: title, created: time.Date(2026, 11, 22, 0, 0, -i, 0, time.UTC)}
+	}
 }
 
 // newest are the conversations, the newest first. The caller holds mu.

@@ -29,6 +29,7 @@ type Options struct {
 	Sandbox string // version of the agent-servers in the sandboxes; default "1.34.0"
 	Confirm bool   // every action of an agent waits for a confirmation
 	Grouped bool   // all conversations share a sandbox, as the settings of a server can have it
+	Newer   bool   // conversations have a member that clients do not know
 	// Model thinks for all conversations, in place of a chat completions API.
 	Model fakeserver.Model
 }

@@ -10,33 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakecloud"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 )
 
 // many serves so many conversations in pages of 100.
 func many(t *testing.T, n int) string {
 	t.Helper()
-	title := strings.Repeat("long title ", 20) // ten thousand of them are twice what the heap may grow by
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		from, _ := strconv.Atoi(r.URL.Query().Get("page_id"))
-		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-		if limit > 100 {
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			return
-		}
-		to := min(from+limit, n)
-		var items []string
-		for i := from; i < to; i++ {
-			items = append(items, fmt.Sprintf(`{"id":"%032x","title":"%s","sandbox_status":"PAUSED","new_field":[1]}`, i, title))
-		}
-		next := "null"
-		if to < n {
-			next = fmt.Sprintf("%q", strconv.Itoa(to))
-		}
-		_, _ = fmt.Fprintf(w, `{"items":[%s],"next_page_id":%s}`, strings.Join(items, ","), next)
-	}))
-	t.Cleanup(server.Close)
+	server := fakecloud.New(t, fakecloud.Options{Key: cloudKey, Hosted: true, Newer: true})
+	server.Fill(n, strings.Repeat("long title ", 20)) // ten thousand of them are twice what the heap may grow by
 	return server.URL
 }
 
