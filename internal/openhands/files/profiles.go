@@ -376,6 +376,12 @@ func (s *Store) compose(llm shape.Tree, before *jsonedit.Doc) (*jsonedit.Doc, er
 			w.set([]string{f.Name}, value)
 		}
 	}
+	for _, f := range shape.LLMNewer() {
+		known = append(known, f.Name)
+		if value, ok := llm[f.Name]; ok && !shape.IsNull(value) && !shape.Equal(value, llm[f.Like]) {
+			w.set([]string{f.Name}, value)
+		}
+	}
 	w.set([]string{"is_subscription"}, llm["is_subscription"])
 	if before != nil && before.Root().Kind() == jsonedit.Object && !before.Irregular().Any() {
 		for name, v := range before.Root().Members() {

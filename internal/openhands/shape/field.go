@@ -9,6 +9,8 @@ package shape
 
 import (
 	"encoding/json"
+	"math"
+	"math/big"
 	"strconv"
 
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
@@ -43,9 +45,11 @@ const (
 type Field struct {
 	Name string
 	Kind Kind
+	Like string // the member whose value it has when it is not there; "": none
 
 	nullable bool
 	required bool
+	either   bool            // of a secret: OpenHands reads it as a text or as a secret, and refuses it as both
 	fallback string          // JSON; the value when the member is not there
 	bounds   pydantic.Bounds // of a number
 	text     pydantic.Text   // of a text
@@ -100,15 +104,15 @@ func (f Field) Or(fallback string) Field {
 func LLM() []Field {
 	return []Field{
 		Text("model", `""`),
-		Maybe("api_key", SecretKind),
+		eitherSecret("api_key"),
 		Maybe("provider_connection_id", TextKind),
 		Choice("auth_type", `"api_key"`, "api_key", "subscription"),
 		Choice("subscription_vendor", "null", "openai"),
 		Maybe("base_url", TextKind),
 		Maybe("api_version", TextKind),
-		Maybe("aws_access_key_id", SecretKind),
-		Maybe("aws_secret_access_key", SecretKind),
-		Maybe("aws_session_token", SecretKind),
+		eitherSecret("aws_access_key_id"),
+		eitherSecret("aws_secret_access_key"),
+		eitherSecret("aws_session_token"),
 		Maybe("aws_region_name", TextKind),
 		Maybe("aws_profile_name", TextKind),
 		Maybe("aws_role_name", TextKind),
@@ -159,7 +163,16 @@ func LLM() []Field {
 
 // LLMNewer are the members that an LLM object has in OpenHands 1.58.2 and not in 1.43.1.
 func LLMNewer() []Field {
-	return []Field{Number("stream_idle_timeout", FloatKind, 0, "300.0").OrNull()} // since 1.50
+	idle := Number("stream_idle_timeout", FloatKind, 0, "300.0").OrNull() // since 1.50
+	idle.Like = "timeout"
+	return []Field{idle}
+}
+
+// eitherSecret is a secret that may be null and that OpenHands reads in two ways.
+func eitherSecret(name string) Field {
+	f := Maybe(name, SecretKind)
+	f.either = true
+	return f
 }
 
 // LLMIgnored are members of an LLM object that OpenHands writes or wrote itself and does not
@@ -217,28 +230,33 @@ func (f Field) single(v jsonedit.Value) (raw []byte, refused *pydantic.Refusal) 
 	return raw, refused
 }
 
-// whole reads a whole number. One that a program of Go cannot hold is refused, which
-// pydantic accepts.
+// whole reads a whole number. One that a program of Go cannot hold becomes the nearest that
+// it can: it is a limit that is never reached.
 func (f Field) whole(raw []byte) ([]byte, *pydantic.Refusal) {
 	n, refused := pydantic.Int(raw, f.bounds)
 	switch {
 	case refused != nil:
 		return nil, refused
+	case !n.IsInt64() && n.Sign() < 0:
+		n = big.NewInt(math.MinInt64)
 	case !n.IsInt64():
-		return nil, pydantic.TooBig()
+		n = big.NewInt(math.MaxInt64)
 	}
 	return n.Append(nil, 10), nil
 }
 
-// number reads a number. One that JSON cannot write down is refused, which pydantic
-// accepts in quotes.
+// number reads a number. One that JSON cannot write down is null there, as pydantic writes
+// it. Where null is refused, pydantic could not read it again, and it is refused.
 func (f Field) number(raw []byte) ([]byte, *pydantic.Refusal) {
 	n, refused := pydantic.Float(raw, f.bounds)
 	if refused != nil {
 		return nil, refused
 	}
 	out, err := json.Marshal(n)
-	if err != nil {
+	switch {
+	case err != nil && f.nullable:
+		return []byte("null"), nil
+	case err != nil:
 		return nil, pydantic.NotFinite()
 	}
 	return out, nil

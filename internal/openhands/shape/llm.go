@@ -15,16 +15,37 @@ func LLMObject() *Object {
 	return &Object{fields: servedLLM(), needs: "model", why: "model must be specified in LLM", after: finishLLM}
 }
 
+// settingsLLM is the LLM of settings, whose file has one member a line that changes: no value
+// there stands for another one.
+func settingsLLM() *Object {
+	o := LLMObject()
+	for i := range o.fields {
+		o.fields[i].Like = ""
+	}
+	return o
+}
+
 // servedLLM are the members with the model that OpenHands takes where none is said.
 // Of the options of 1.43.1, modify_params is no longer there; files keep it.
 func servedLLM() []Field {
-	fields := slices.DeleteFunc(slices.Concat(LLM(), LLMNewer()), func(f Field) bool { return f.Name == "modify_params" })
+	fields := slices.DeleteFunc(LLM(), func(f Field) bool { return f.Name == "modify_params" })
 	fields[0] = fields[0].Or(`"gpt-5.6"`)
-	return fields
+	after := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "timeout" }) + 1
+	return append(slices.Insert(fields, after, LLMNewer()...), fallbackField())
+}
+
+// fallback is a member that OpenHands reads and never writes.
+const fallback = "fallback_strategy"
+
+func fallbackField() Field {
+	return nullObject(fallback, &Object{fields: []Field{
+		list("fallback_llms", Text("", ""), "").Required(), Maybe("profile_store_dir", TextKind),
+	}})
 }
 
 // finishLLM does what OpenHands does to every LLM that it makes.
 func finishLLM(t Tree) {
+	delete(t, fallback)
 	t["is_subscription"] = json.RawMessage("false")
 	if t.Text("auth_type") == "subscription" {
 		t["is_subscription"] = json.RawMessage("true")

@@ -105,7 +105,7 @@ func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 	known := make(map[string]bool, len(o.fields))
 	for _, f := range o.fields {
 		known[f.Name] = true
-		value := r.value(f, v.Get(f.Name), append(loc, f.Name))
+		value := r.value(f, f.of(v), append(loc, f.Name))
 		if !o.compact || !isEmpty(value) {
 			out[f.Name] = value
 		}
@@ -120,6 +120,15 @@ func (r *Reader) object(o *Object, v jsonedit.Value, loc []any) Tree {
 		}
 	}
 	return out
+}
+
+// of is the value of the member in an object, or of the one that stands for it.
+func (f Field) of(v jsonedit.Value) jsonedit.Value {
+	member := v.Get(f.Name)
+	if f.Like == "" || member.Exists() {
+		return member
+	}
+	return v.Get(f.Like)
 }
 
 // lacks reports whether an object has not what it needs. A number there is refused as
@@ -225,10 +234,21 @@ func (r *Reader) fallback(f Field) any {
 
 func null() json.RawMessage { return json.RawMessage("null") }
 
+// secretWay is how pydantic names the second way of reading a secret that may be a text.
+const secretWay = "lax-or-strict[lax=json-or-python[json=function-after[SecretStr(), str]," + secretPython + "],strict=json-or-python[" +
+	"json=function-after[SecretStr(), str]," + secretPython + "]]"
+
+const secretPython = "python=union[is-instance[SecretStr],function-after[SecretStr(), str]]"
+
 // secret is null for what stands for none, or a secret.Value.
 func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
 	text, refused := f.text.Read(v.Raw())
-	if refused != nil {
+	switch {
+	case refused != nil && f.either:
+		r.fault(refused, append(loc, pydantic.Tag("str")))
+		r.fault(refused, append(loc, pydantic.Tag(secretWay)))
+		return nil
+	case refused != nil:
 		r.fault(refused, loc)
 		return nil
 	}

@@ -56,7 +56,7 @@ func openHandsSettings() *Object {
 		version(agentVersion),
 		Choice("agent_kind", `"openhands"`, "openhands", "llm"),
 		Text("agent", `"CodeActAgent"`),
-		object("llm", LLMObject()),
+		object("llm", settingsLLM()),
 		list("tools", object("", toolObject()), "null").OrNull(),
 		Truth("enable_classify_and_switch_llm_tool", "false"),
 		Maybe("active_meta_profile", TextKind),
@@ -180,7 +180,7 @@ func verification(withKey bool) *Object {
 		Maybe("critic_model_name", TextKind),
 	}
 	if withKey {
-		fields = append(fields, Maybe("critic_api_key", SecretKind))
+		fields = append(fields, eitherSecret("critic_api_key"))
 	}
 	return &Object{fields: fields}
 }

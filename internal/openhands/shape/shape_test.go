@@ -41,11 +41,24 @@ func TestWhatIsRefusedIsAtPydanticsPlace(t *testing.T) {
 		{shape.ConversationSettings(), `{"max_iterations":1e30}`, []string{"o.max_iterations"}, `[{"type":"int_parsing_size","loc":["max_iterations"],` +
 			`"msg":"Unable to parse input string as an integer, exceeded maximum size"}]`},
 		{shape.ConversationSettings(), `{"max_iterations":"1_000","container_cpus":"1_0.5"}`, nil, `[]`},
-		// These two OpenHands accepts. JSON and Go cannot hold the values.
-		{shape.ConversationSettings(), `{"container_cpus":"inf"}`, []string{"o.container_cpus"}, `[{"type":"finite_number","loc":["container_cpus"],` +
+		{shape.ConversationSettings(), `{"container_cpus":"inf","max_iterations":10000000000000000000}`, nil, `[]`},
+		// OpenHands accepts this one, writes null, and does not read the file any more.
+		{shape.LLMObject(), `{"model":"m","retry_multiplier":"inf"}`, []string{"o.retry_multiplier"}, `[{"type":"finite_number","loc":["retry_multiplier"],` +
 			`"msg":"Input should be a finite number"}]`},
-		{shape.ConversationSettings(), `{"max_iterations":10000000000000000000}`, []string{"o.max_iterations"}, `[{"type":"int_parsing_size",` +
-			`"loc":["max_iterations"],"msg":"Unable to parse input string as an integer, exceeded maximum size"}]`},
+		{shape.LLMObject(), `{"model":"m","temperature":[]}`, []string{"o.temperature"}, `[{"type":"float_type","loc":["temperature"],"msg":"Input should be a valid number"}]`},
+		{shape.LLMObject(), `{"model":"m","timeout":-5}`, []string{"o.timeout", "o.stream_idle_timeout"}, `[` +
+			`{"type":"greater_than_equal","loc":["timeout"],"msg":"Input should be greater than or equal to 0"},` +
+			`{"type":"greater_than_equal","loc":["stream_idle_timeout"],"msg":"Input should be greater than or equal to 0"}]`},
+		{shape.LLMObject(), `{"model":"m","api_key":5}`, []string{"o.api_key", "o.api_key"}, `[` +
+			`{"type":"string_type","loc":["api_key","str"],"msg":"Input should be a valid string"},` +
+			`{"type":"string_type","loc":["api_key","lax-or-strict[lax=json-or-python[json=function-after[SecretStr(), str],python=union[is-instance[SecretStr],function-after[SecretStr(), str]]],strict=json-or-python[json=function-after[SecretStr(), str],python=union[is-instance[SecretStr],function-after[SecretStr(), str]]]]"],"msg":"Input should be a valid string"}]`},
+		{shape.LLMObject(), `{"model":"m","fallback_strategy":5}`, []string{"o.fallback_strategy"}, `[{"type":"model_attributes_type","loc":["fallback_strategy"],` +
+			`"msg":"Input should be a valid dictionary or object to extract fields from"}]`},
+		{shape.LLMObject(), `{"model":"m","fallback_strategy":{"fallback_llms":["a",5]}}`, []string{"o.fallback_strategy.fallback_llms.1"}, `[{"type":"string_type",` +
+			`"loc":["fallback_strategy","fallback_llms",1],"msg":"Input should be a valid string"}]`},
+		{shape.LLMObject(), `{"model":"m","fallback_strategy":{}}`, []string{"o.fallback_strategy.fallback_llms"}, `[{"type":"missing",` +
+			`"loc":["fallback_strategy","fallback_llms"],"msg":"Field required"}]`},
+		{shape.LLMObject(), `{"model":"m","fallback_strategy":{"fallback_llms":["a"],"more":1},"timeout":null}`, nil, `[]`},
 	} {
 		doc, err := jsonedit.Parse([]byte(tt.value))
 		if err != nil {
@@ -61,6 +74,28 @@ func TestWhatIsRefusedIsAtPydanticsPlace(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.fields, fields); diff != "" {
 			t.Errorf("the fields of %s (-want +got):\n%s", tt.value, diff)
+		}
+	}
+}
+
+// TestValuesThatGoCannotHold reads numbers of which the nearest is kept, and a member that has
+// the value of another one.
+func TestValuesThatGoCannotHold(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonedit.Parse([]byte(`{"model":"m","seed":-99999999999999999999,"num_retries":99999999999999999999,"top_k":"inf","timeout":60,` +
+		`"fallback_strategy":{"fallback_llms":[]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	llm, faults := shape.Reader{Now: time.Now}.Read(shape.LLMObject(), doc.Root())
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for name, want := range map[string]string{
+		"seed": "-9223372036854775808", "num_retries": "9223372036854775807", "top_k": "null", "stream_idle_timeout": "60", "fallback_strategy": "",
+	} {
+		if got := string(llm.Raw(name)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
 }
