@@ -45,7 +45,7 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	if e.conv != nil {
 		err = e.conv.Change(ctx, change)
 	} else {
-		err = store.Amend(c.b.cfg.Dir, id, c.b.storeOptions(), change)
+		err = store.Amend(c.b.cfg.Dir, id, c.b.cfg.storeOptions(), change)
 	}
 	return agentapi.InProcess(c.b.openError(ctx, id, err))
 }

@@ -37,7 +37,7 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 		if e.conv != nil {
 			return false, b.openError(ctx, ch.ID, store.ErrExists)
 		}
-		dir, err := store.Create(b.cfg.Dir, state, b.childMeta(about, parent, ch), b.storeOptions())
+		dir, err := store.Create(b.cfg.Dir, state, b.childMeta(about, parent, ch), b.cfg.storeOptions())
 		if err != nil {
 			return false, b.openError(ctx, ch.ID, err)
 		}

@@ -85,7 +85,7 @@ func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Li
 		if live, open := now[l.ID]; open {
 			return live != status
 		}
-		return store.StatusNow(c.b.cfg.Dir, l.ID, l.Status, c.b.storeOptions()) != status
+		return store.StatusNow(c.b.cfg.Dir, l.ID, l.Status, c.b.cfg.storeOptions()) != status
 	}), nil
 }
 

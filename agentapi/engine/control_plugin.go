@@ -51,7 +51,7 @@ func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) erro
 		}
 		e.conv = nil
 	}
-	return b.openError(ctx, id, store.Amend(b.cfg.Dir, id, b.storeOptions(), func(d *store.Dir) error { return b.amendWith(d, p) }))
+	return b.openError(ctx, id, store.Amend(b.cfg.Dir, id, b.cfg.storeOptions(), func(d *store.Dir) error { return b.amendWith(d, p) }))
 }
 
 // fromMarketplace finds a plugin in the marketplaces that an agent has.

@@ -45,7 +45,7 @@ func (c controlled) record(ctx context.Context, id string) (control.Record, erro
 	if err != nil {
 		return control.Record{}, err
 	}
-	state.Status = store.StatusNow(c.b.cfg.Dir, id, state.Status, c.b.storeOptions())
+	state.Status = store.StatusNow(c.b.cfg.Dir, id, state.Status, c.b.cfg.storeOptions())
 	meta, err := store.PeekMeta(c.b.cfg.Dir, id)
 	if err != nil {
 		return control.Record{}, err

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,15 +88,7 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if err != nil {
 		return nil, err
 	}
-	_, before := os.Stat(s.Workspace)
-	if err := os.MkdirAll(s.Workspace, 0o750); err != nil {
-		return nil, refused("The workspace of the conversation cannot be created; make its directory writable, or use another one.", err)
-	}
-	dir, err := store.Create(b.cfg.Dir, state, meta, b.storeOptions())
-	if err != nil && errors.Is(before, fs.ErrNotExist) {
-		_ = os.Remove(s.Workspace) // made above for a conversation that is not there; it is empty
-	}
-	return dir, err
+	return b.cfg.newDir(state, meta, "The workspace of the conversation cannot be created; make its directory writable, or use another one.")
 }
 
 // beginning finds the agent of a new conversation.
@@ -377,8 +367,8 @@ func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
 			return store.Meta{}, refused("The request is not a JSON object.", err)
 		}
 	}
-	// The state has the agent, and what follows is said elsewhere in the file.
-	for _, name := range []string{"agent", "agent_settings", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
+	// The state has the agent and the secrets, and what follows is said elsewhere in the file.
+	for _, name := range []string{"agent", "agent_settings", "secrets", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
 		delete(meta.Others, name)
 	}
 	return meta, nil

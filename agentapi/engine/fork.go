@@ -50,7 +50,7 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil {
 			c.meta.Others = about.Only(agentsMember, dirsMember)
 		}
-		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.storeOptions(), c.events...)
+		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.cfg.storeOptions(), c.events...)
 		if err != nil {
 			return false, b.openError(ctx, id, err)
 		}

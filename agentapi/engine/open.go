@@ -118,14 +118,13 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bo
 // start opens the directory of a conversation, or makes it, and the
 // conversation in it.
 func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest) (created bool, err error) {
-	opts := b.storeOptions()
 	var dir *store.Dir
 	if err = store.ErrNotFound; !req.New {
-		dir, err = store.Open(b.cfg.Dir, req.ID, opts)
+		dir, err = store.Open(b.cfg.Dir, req.ID, b.cfg.storeOptions())
 	}
 	if errors.Is(err, store.ErrNotFound) && !req.Existing {
 		created = true
-		dir, err = b.create(ctx, req, opts)
+		dir, err = b.create(ctx, req)
 	}
 	if err != nil {
 		return false, b.openError(ctx, req.ID, err)
@@ -143,12 +142,12 @@ func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agent
 	return nil
 }
 
-func (b *Backend) storeOptions() store.Options {
-	return store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Holder: b.cfg.Holder}
+func (cfg *Config) storeOptions() store.Options {
+	return store.Options{Files: cfg.Files, Now: cfg.Now, Holder: cfg.Holder}
 }
 
 // create makes the directory of a new conversation.
-func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts store.Options) (*store.Dir, error) {
+func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest) (*store.Dir, error) {
 	profile, settings, named, err := b.ingredients(ctx, req.Profile, req.Workspace)
 	if err != nil {
 		return nil, err
@@ -156,10 +155,6 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	agent, err := b.agents.of(profile, settings, req.System, b.cfg.Seal)
 	if err != nil {
 		return nil, err
-	}
-	_, before := os.Stat(req.Workspace)
-	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
-		return nil, refused("The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.", err)
 	}
 	state := store.NewState(req.ID, agent, req.Workspace)
 	if settings.MaxIterations > 0 {
@@ -181,9 +176,21 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	}
 	named.mark(state.Tags)
 	now := b.cfg.Now()
-	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
+	return b.cfg.newDir(state, store.Meta{Created: now, Updated: now},
+		"The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.")
+}
+
+// newDir makes the directory of a new conversation, and its workspace if that is not there.
+// unmade is the refusal where the workspace cannot be made.
+func (cfg *Config) newDir(state store.State, meta store.Meta, unmade string) (*store.Dir, error) {
+	workspace := state.Workspace.WorkingDir
+	_, before := os.Stat(workspace)
+	if err := os.MkdirAll(workspace, 0o750); err != nil {
+		return nil, refused(unmade, err)
+	}
+	dir, err := store.Create(cfg.Dir, state, meta, cfg.storeOptions())
 	if err != nil && errors.Is(before, fs.ErrNotExist) {
-		_ = os.Remove(req.Workspace) // made above for a conversation that is not there; it is empty
+		_ = os.Remove(workspace) // made above for a conversation that is not there; it is empty
 	}
 	return dir, err
 }
@@ -276,7 +283,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	b.clear(e)
 	b.unstored.drop(id)
 	if e.conv == nil {
-		if err = store.Remove(b.cfg.Dir, id, b.storeOptions()); err == nil {
+		if err = store.Remove(b.cfg.Dir, id, b.cfg.storeOptions()); err == nil {
 			b.dropCheckouts(ctx, id)
 		}
 		return agentapi.InProcess(b.openError(ctx, id, err))

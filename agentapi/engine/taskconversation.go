@@ -19,7 +19,7 @@ func (t *tasks) open(ctx context.Context, task, id string, d definition.Definiti
 	var dir *store.Dir
 	var err error
 	if resume {
-		dir, err = store.Open(t.root, id, b.storeOptions())
+		dir, err = store.Open(t.root, id, b.cfg.storeOptions())
 	} else if dir, err = t.create(ctx, task, id, d); err == nil {
 		b.unstored.copy(id, t.env.Conversation)
 	}
@@ -88,7 +88,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if meta.Others, err = inherited(t.env.Shown); err != nil {
 		return nil, err
 	}
-	return store.Create(t.root, state, meta, b.storeOptions())
+	return store.Create(t.root, state, meta, b.cfg.storeOptions())
 }
 
 // equip gives an agent the tools and the words of a definition. The programs that a file of

@@ -120,7 +120,7 @@ func (b *Backend) copySubagent(source, target, id string, history taskHistory) e
 		return err
 	}
 	now := b.cfg.Now()
-	dir, err := store.Create(target, state, store.Meta{Created: now, Updated: now, Parent: uuidOf(filepath.Dir(target)), ForkedFrom: id}, b.storeOptions(), events...)
+	dir, err := store.Create(target, state, store.Meta{Created: now, Updated: now, Parent: uuidOf(filepath.Dir(target)), ForkedFrom: id}, b.cfg.storeOptions(), events...)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const maxMethods = 60
 var large = map[string]int{
 	"agentapi/backendtest/fakeserver.Server": 67,  // the handlers of a whole agent-server, for tests
 	"agentapi/cloud/account.Client":          65,  // the requests of both versions of the Cloud's API
-	"agentapi/engine.Backend":                96,  // two interfaces: the seam and control
+	"agentapi/engine.Backend":                95,  // two interfaces: the seam and control
 	"agentapi/engine/store.Dir":              63,  // one directory: its log, its state, its lease
 	"internal/openhands/files.Store":         105, // the operations of OpenHands' settings
 	"internal/profile.Store":                 61,  // the operations of profiles

@@ -264,7 +264,7 @@ func readRequest(o *pydantic.Object) (request, error) {
 	if err := localOnly(o); err != nil {
 		return req, err
 	}
-	req.Request = kept(o)
+	req.Request = withoutSecrets(o)
 	return req, uniqueTools(o)
 }
 
@@ -287,13 +287,13 @@ func readAdditions(o *pydantic.Object, req *request) {
 // maxSuffix is the highest number of characters that are added to a system message.
 const maxSuffix = 32768
 
-// kept is the request as it is stored: without the agent, which the state has with the
-// skills of the launch, and without secrets.
-func kept(o *pydantic.Object) json.RawMessage {
+// withoutSecrets is the request without what may hold a secret: the agent, the skills of
+// the launch, and the secrets. The engine chooses what it stores of the rest.
+func withoutSecrets(o *pydantic.Object) json.RawMessage {
 	members := make(map[string]json.RawMessage)
 	for _, name := range o.Names() {
 		switch name {
-		case "agent", "agent_settings", "agent_profile_id", "secrets", "secrets_encrypted", "conversation_id":
+		case "agent", "agent_settings", "secrets":
 		case "agent_launch_additions":
 			if in := o.Object(name); in != nil {
 				members[name] = in.Without("skills")
