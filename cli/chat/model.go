@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,27 +28,51 @@ func (c *session) findModel(ctx context.Context) error {
 	if c.unresolved = err != nil; c.unresolved {
 		return nil // The question itself fails for the same reason, with more to say.
 	}
+	c.model, err = typedModel{c.model, c.damagedProfile}.in(ctx, models)
+	return err
+}
+
+// typedModel is a model as the user typed it: its id, or the name of a profile or an agent.
+type typedModel struct {
+	name string
+	// damaged is the error for a profile of this machine that cannot be used; nil if there
+	// is no such profile.
+	damaged func(ctx context.Context, is func(profile.Summary) bool) error
+}
+
+// in is the model of a list that the name stands for. It is the name itself if that is
+// close to no model of the list.
+func (m typedModel) in(ctx context.Context, models []gateway.Model) (string, error) {
 	ids, names, full := shortNames(models)
-	if slices.Contains(ids, c.model) {
-		return nil
+	if slices.Contains(ids, m.name) {
+		return m.name, nil
 	}
-	if id := full[c.model]; id != "" {
-		c.model = id
-		return nil
+	if id := full[m.name]; id != "" {
+		return id, nil
 	}
-	if damaged := c.damagedProfile(ctx, func(s profile.Summary) bool {
-		return s.Name == c.model || profileModel+s.Name == c.model
+	if damaged := m.damaged(ctx, func(s profile.Summary) bool {
+		return s.Name == m.name || profileModel+s.Name == m.name
 	}); damaged != nil {
-		return damaged
+		return m.name, damaged
 	}
-	near := suggest.Nearest(c.model, ids)
+	near := suggest.Nearest(m.name, ids)
 	if near == "" {
-		near = full[suggest.Nearest(c.model, names)]
+		near = full[suggest.Nearest(m.name, names)]
 	}
 	if near == "" {
-		return nil
+		return m.name, nil
 	}
-	return &fault.Error{Msg: fmt.Sprintf("there is no model %q", c.model), Hint: "did you mean " + near + "? ohgw models lists the models", Code: fault.Configuration}
+	return m.name, &fault.Error{Msg: fmt.Sprintf("there is no model %q", m.name), Hint: "did you mean " + near + "? ohgw models lists the models", Code: fault.Configuration}
+}
+
+// late is in for a chat that began before there was a list. What is the hint of an error on
+// the command line is part of the sentence there.
+func (m typedModel) late(ctx context.Context, models []gateway.Model) (string, error) {
+	id, err := m.in(ctx, models)
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return "", errors.New(f.Msg + "; " + f.Hint)
+	}
+	return id, err
 }
 
 // foundLate looks for the model again where the gateway had no list of models when it was

@@ -13,6 +13,9 @@ import (
 
 	"github.com/ohgw/ohgw/cli/clitest"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/setup/running"
 )
 
 func TestAQuestionIsCheckedBeforeAnythingStarts(t *testing.T) {
@@ -107,5 +110,35 @@ func TestAModelIsLookedForAgainWhereTheListWasLate(t *testing.T) {
 				t.Errorf("asked %q, want %q", gateway.models, want.asked)
 			}
 		})
+	}
+}
+
+// A chat that was opened before there was a list finds the model in the list that comes.
+func TestAChatLooksForItsModelInAListThatCameLate(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]struct{ id, why string }{
+		"work":          {id: "openhands_work"},
+		"another":       {id: "another"},
+		"opnhands_work": {why: `there is no model "opnhands_work"; did you mean openhands_work? ohgw models lists the models`},
+	} {
+		server := httptest.NewServer(&lateList{})
+		t.Cleanup(server.Close)
+		app := clitest.New(t, nil)
+		c := &session{options: &options{App: app.App, model: typed}, asker: &running.Daemon{Found: instance.Info{URL: server.URL}}}
+		c.client = c.newClient(gateway.Config{URL: server.URL, HTTP: server.Client()})
+		if err := c.findModel(t.Context()); err != nil || startOf(c).Find == nil {
+			t.Fatalf("%s: %v, or there was a list", typed, err)
+		}
+		models, err := c.client.Models(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := startOf(c).Find(t.Context(), models)
+		if id != want.id || (err == nil) != (want.why == "") || err != nil && err.Error() != want.why {
+			t.Errorf("%s is %q, %v; want %+v", typed, id, err, want)
+		}
+		if err := c.findModel(t.Context()); want.why == "" && err != nil || startOf(c).Find != nil {
+			t.Errorf("%s: a model of a list that was there is looked for again (%v)", typed, err)
+		}
 	}
 }

@@ -24,9 +24,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		Hints: c.hints(),
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.plain || c.Getenv("TERM") == "dumb",
-		Start: tui.Start{
-			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
-		},
+		Start:  startOf(c),
 		Locate: c.locate, Local: c.local, AddModel: c.addModel, Store: c.store,
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Lend: c.lend(ctx), Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
@@ -37,15 +35,26 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 	} else {
 		cfg.Place.Backend = c.asker.BackendName(ctx)
 	}
-	for _, image := range c.images {
-		cfg.Start.Images = append(cfg.Start.Images, image.forTerminal())
-	}
 	if cfg.Plain {
 		keys, giveBack := kit.Interrupts(ctx)
 		defer giveBack()
 		cfg.Interrupt = keys
 	}
 	return tui.Run(ctx, cfg)
+}
+
+// startOf is how the chat begins.
+func startOf(c *session) tui.Start {
+	s := tui.Start{
+		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
+	}
+	if c.unresolved {
+		s.Find = typedModel{c.model, c.damagedProfile}.late
+	}
+	for _, image := range c.images {
+		s.Images = append(s.Images, image.forTerminal())
+	}
+	return s
 }
 
 // lend keeps Ctrl-C from ending the chat while another program has the terminal.

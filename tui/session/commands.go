@@ -15,6 +15,9 @@ type (
 	ModelsMsg struct {
 		Models []gateway.Model
 		Err    error
+		// Found is the model that Start.Find has found, and Missing why there is none.
+		Found   string
+		Missing error
 	}
 	// AgainMsg is the time to look for the gateway again.
 	AgainMsg struct{}
@@ -74,10 +77,13 @@ func (s *Session) Work(cmd tea.Cmd) tea.Cmd {
 	return func() tea.Msg { return workedMsg{cmd()} }
 }
 
-func listModels(ctx context.Context, endpoint gateway.Endpoint) tea.Cmd {
+func listModels(ctx context.Context, endpoint gateway.Endpoint, find findFunc) tea.Cmd {
 	return func() tea.Msg {
-		models, err := endpoint.Models(ctx)
-		return ModelsMsg{models, err}
+		var msg ModelsMsg
+		if msg.Models, msg.Err = endpoint.Models(ctx); len(msg.Models) > 0 && find != nil {
+			msg.Found, msg.Missing = find(ctx, msg.Models)
+		}
+		return msg
 	}
 }
 

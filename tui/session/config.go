@@ -118,7 +118,11 @@ func (h Hints) Leave(c Conversation) []string {
 
 // Start is how a chat begins.
 type Start struct {
-	Model        string // empty: the first of the list
+	Model string // empty: the first of the list
+	// Find is not nil where Model is as the user typed it, because there was no list. It
+	// gives the id that Model stands for in a list, or why there is none, for people. It
+	// may read files, and is called outside of the session's goroutine.
+	Find         func(ctx context.Context, models []gateway.Model) (id string, err error)
 	Conversation string // empty: a new one
 	System       string
 	Text         string // asked at once when it is not empty

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
 )
 
@@ -33,6 +34,9 @@ const (
 	Broken // it answers, but not like a gateway
 )
 
+// noSuchModel is the code of a gateway that does not have the model of a question.
+const noSuchModel = "model_not_found"
+
 // Stuck reports whether the user has to do something before there are models.
 func (l Link) Stuck() bool {
 	return l.State == Locked || l.State == Broken || l.State == NoModels
@@ -44,7 +48,7 @@ func (s *Session) Connect() tea.Cmd {
 		return nil
 	}
 	s.Link.Asking = true
-	return listModels(s.ctx, s.cfg.Endpoint)
+	return listModels(s.ctx, s.cfg.Endpoint, s.typed.finder(s.Model))
 }
 
 // linked notes what is known of the gateway now.
@@ -63,23 +67,33 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 	s.Link.Asking = false
 	back := s.Link.State == Unreachable
 	cmd := s.relink(msg)
+	var renamed bool
+	s.Model, renamed = s.typed.found(msg, s.Model)
 	s.view.Linked()
 	if s.Link.State != Ready {
 		return cmd
 	}
-	return tea.Batch(s.lookSandbox(false), s.ready(back))
+	return tea.Batch(s.lookSandbox(false), s.ready(back, renamed, msg.Missing))
 }
 
 // ready continues what waited for the gateway. back says that the gateway was lost
-// before.
-func (s *Session) ready(back bool) tea.Cmd {
+// before, renamed that the model was found by what the user typed, and missing why it was
+// not.
+func (s *Session) ready(back, renamed bool, missing error) tea.Cmd {
+	if renamed && s.Turn == nil && s.Failure != nil && s.Failure.Code == noSuchModel {
+		return tea.Batch(s.view.Say("the model is "+s.ModelName()), s.Retry())
+	}
 	if back && s.Turn == nil && s.Failure != nil && s.Failure.Kind == gateway.Unreachable {
 		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())
 	}
 	if s.unread {
 		return s.recall()
 	}
-	if !slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }) && s.Log.LastAnswer() == nil {
+	switch {
+	case slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }):
+	case missing != nil:
+		s.note(human.Sentence(missing.Error()) + ". " + s.cfg.Models + " shows those there are.")
+	case s.Log.LastAnswer() == nil:
 		s.note("The model " + safe.Line(s.Model) + " is not available here now. " + s.cfg.Models + " shows those there are.")
 	}
 	return s.Next()

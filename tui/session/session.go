@@ -49,6 +49,7 @@ type Session struct {
 	Blocks       []*Block        // what the sandbox refused in the conversation, the oldest first
 	Asked        *Block          // the one that the person is asked about, or nil
 	last         *gateway.Question
+	typed        typedModel
 	// unread: what was said in the conversation that the chat begins with is still
 	// to be shown. recalling is the conversation that is asked for, or "".
 	unread    bool
@@ -79,7 +80,7 @@ type Session struct {
 func New(ctx context.Context, cfg Config, view View) *Session {
 	s := &Session{
 		ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{}),
-		Model: cfg.Start.Model, System: cfg.Start.System, Images: cfg.Start.Images,
+		Model: cfg.Start.Model, typed: typedModel{cfg.Start.Model, cfg.Start.Find}, System: cfg.Start.System, Images: cfg.Start.Images,
 		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title, Workspace: cfg.Start.Resumes},
 		Link:  Link{Since: cfg.Now()},
 	}

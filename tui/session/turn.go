@@ -256,6 +256,9 @@ func (s *Session) failed(t *Turn, err error) tea.Cmd {
 	t.Answer.End(took, false, &transcript.Failure{Cause: wrap.Cut(safe.Text(human.Sentence(f.Message)), MaxCause), Next: e.Next})
 	s.view.Ended(e)
 	s.unqueue()
+	if f.Code == noSuchModel && s.typed.finder(s.Model) != nil {
+		return s.Connect() // The list may be there by now.
+	}
 	switch f.Kind {
 	case gateway.Unreachable:
 		if s.cfg.Redials {
