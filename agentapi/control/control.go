@@ -64,6 +64,9 @@ type Engine interface {
 // ErrNoEvent says that the log has no event with that id.
 var ErrNoEvent = errors.New("no such event")
 
+// ErrParent says that a conversation cannot be a part of the one that Start.Parent names.
+var ErrParent = errors.New("unsuitable parent")
+
 // ErrTaken says that the id of a fork belongs to a conversation already.
 var ErrTaken = errors.New("the conversation exists already")
 
@@ -140,6 +143,10 @@ type Start struct {
 	Skills []json.RawMessage
 
 	Workspace string // absolute
+	// Prepare makes the workspace once the parent and the agent are found to be good. It may
+	// set another one, such as a worktree, and add to Suffix. Nil: the engine makes the
+	// directory if it is not there.
+	Prepare func(ctx context.Context, s *Start) error
 	// Policy and Analyzer are objects of OpenHands; nil: NeverConfirm, and none.
 	Policy, Analyzer json.RawMessage
 	MaxIterations    int // 0: OpenHands' 500

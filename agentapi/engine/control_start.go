@@ -69,6 +69,11 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if err != nil {
 		return nil, err
 	}
+	if s.Prepare != nil {
+		if err := s.Prepare(ctx, &s); err != nil {
+			return nil, err
+		}
+	}
 	if s.Suffix != "" {
 		from.agent.addSuffix(s.Suffix)
 	}
@@ -406,17 +411,17 @@ func (b *Backend) checkParent(s control.Start) error {
 	case "":
 		return nil
 	case s.ID:
-		return refused("A conversation cannot be its own parent.", nil)
+		return refused("A conversation cannot be its own parent.", control.ErrParent)
 	}
 	parent, err := store.Peek(b.cfg.Dir, s.Parent)
 	if errors.Is(err, store.ErrNotFound) {
-		return refused(fmt.Sprintf("Parent conversation %s not found.", s.Parent), nil)
+		return refused(fmt.Sprintf("Parent conversation %s not found.", s.Parent), control.ErrParent)
 	}
 	if err != nil {
 		return err
 	}
 	if !samePlace(parent.Workspace.WorkingDir, s.Workspace) {
-		return refused(fmt.Sprintf("Parent conversation %s belongs to a different workspace.", s.Parent), nil)
+		return refused(fmt.Sprintf("Parent conversation %s belongs to a different workspace.", s.Parent), control.ErrParent)
 	}
 	return nil
 }

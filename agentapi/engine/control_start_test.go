@@ -267,6 +267,36 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
+// A parent shares the workspace that the request names, also where a worktree of it is made.
+func TestAPartMayHaveAWorktree(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	whole := w.startIt(control.Start{Agent: json.RawMessage(inlineAgent)}).Info()
+	worktree, prepared := filepath.Join(t.TempDir(), "tree"), 0
+	part := control.Start{Agent: json.RawMessage(inlineAgent), Parent: whole.ID, Prepare: func(_ context.Context, s *control.Start) error {
+		prepared++
+		s.Workspace, s.Suffix = worktree, "In a worktree."
+		return nil
+	}}
+	part.Workspace = t.TempDir()
+	if _, _, err := w.backend.Control().Start(w.ctx(), part); !errors.Is(err, control.ErrParent) || prepared != 0 {
+		t.Errorf("elsewhere: %v, prepared %d times", err, prepared)
+	}
+	part.Workspace = whole.Workspace
+	c, created, err := w.backend.Control().Start(w.ctx(), part)
+	if err != nil || !created || prepared != 1 {
+		t.Fatalf("created %v, %v, prepared %d times", created, err, prepared)
+	}
+	defer func() { _ = c.Close() }() // The conversation stays.
+	if got := c.Info().Workspace; got != worktree {
+		t.Errorf("it works in %s, want %s", got, worktree)
+	}
+	record, err := c.Record(t.Context())
+	if err != nil || !strings.Contains(string(record.State), "In a worktree.") {
+		t.Errorf("the state is %s, %v", record.State, err)
+	}
+}
+
 func TestStartOfAConversationThatIsThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/message"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/hookfile"
@@ -64,11 +63,8 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	if err := s.complete(ctx, &req); err != nil {
 		return err
 	}
-	c, created, err := s.Engine.Start(ctx, req.Start)
+	c, created, err := s.begin(ctx, &req)
 	if err != nil {
-		if req.isNew {
-			unmake(req.Workspace)
-		}
 		return err
 	}
 	defer func() { _ = c.Close() }() // The conversation stays; only its handle goes.
@@ -88,8 +84,28 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	return s.writeInfo(w, r, status, record)
 }
 
-// complete finds what the request only names: its agent profile, its secrets, its
-// directory.
+// begin has the engine make the conversation, and its directory as soon as the engine
+// finds nothing to refuse.
+func (s *server) begin(ctx context.Context, req *request) (control.Conversation, bool, error) {
+	var unplaced error
+	req.Prepare = func(ctx context.Context, start *control.Start) error {
+		unplaced = s.place(ctx, req, start)
+		return unplaced
+	}
+	c, created, err := s.Engine.Start(ctx, req.Start)
+	if err != nil && req.isNew {
+		unmake(req.Workspace)
+	}
+	switch {
+	case unplaced != nil:
+		return nil, false, unplaced // in the form of this API
+	case errors.Is(err, control.ErrParent):
+		return nil, false, &wire.Error{Status: http.StatusUnprocessableEntity, Detail: strings.TrimSuffix(agentapi.PublicMessage(err, ""), "."), Err: err}
+	}
+	return c, created, err
+}
+
+// complete finds what the request only names: its agent profile and its secrets.
 func (s *server) complete(ctx context.Context, req *request) error {
 	if req.agentProfile != "" {
 		if err := s.launch(ctx, req); err != nil {
@@ -104,17 +120,12 @@ func (s *server) complete(ctx context.Context, req *request) error {
 	if !filepath.IsAbs(req.Workspace) {
 		req.Workspace = filepath.Join(s.Dir, req.Workspace)
 	}
-	if req.Parent != "" {
-		if err := s.checkParent(ctx, req); err != nil {
-			return err
-		}
-	}
-	return s.place(ctx, req)
+	return nil
 }
 
 // place makes the directory of a conversation: a new one is a repository, and in one of a
 // repository there may be a worktree for it.
-func (s *server) place(ctx context.Context, req *request) error {
+func (s *server) place(ctx context.Context, req *request, start *control.Start) error {
 	isNew, err := makeWorkspace(req.Workspace)
 	if err != nil {
 		refused := pydantic.Value("the directory cannot be made").At([]any{"body", "workspace", "working_dir"}, req.Workspace)
@@ -134,14 +145,14 @@ func (s *server) place(ctx context.Context, req *request) error {
 		const why = "this server makes no git worktrees; choose to work in the repository itself (\"worktree\": false)"
 		return pydantic.Refuse(pydantic.Value(why).At([]any{"body", "worktree"}, true))
 	}
-	made, err := s.Worktree(ctx, req.ID, req.Workspace)
+	made, err := s.Worktree(ctx, start.ID, start.Workspace)
 	if err != nil {
 		return err
 	}
 	if made.Root != "" {
-		req.Suffix = strings.TrimSpace(req.Suffix + "\n\n" + guidance(made, req.Workspace))
+		start.Suffix = strings.TrimSpace(start.Suffix + "\n\n" + guidance(made, start.Workspace))
 	}
-	req.Workspace = made.Dir
+	start.Workspace = made.Dir
 	return nil
 }
 
@@ -203,25 +214,6 @@ func (s *server) unsealAll(req *request) (err error) {
 		if req.Secrets[name], err = s.unsealed(source); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkParent refuses a parent that is not there, or works elsewhere.
-func (s *server) checkParent(ctx context.Context, req *request) error {
-	record, err := s.Engine.Record(ctx, req.Parent)
-	if errors.Is(err, agentapi.ErrConversationNotFound) {
-		return wire.Refuse(http.StatusUnprocessableEntity, "Parent conversation %s not found", req.Parent)
-	}
-	if err != nil {
-		return err
-	}
-	var state event.State
-	if err := json.Unmarshal(record.State, &state); err != nil {
-		return err
-	}
-	if filepath.Clean(state.Workspace.WorkingDir) != filepath.Clean(req.Workspace) {
-		return wire.Refuse(http.StatusUnprocessableEntity, "Parent conversation %s does not share this conversation's workspace", req.Parent)
 	}
 	return nil
 }
