@@ -58,12 +58,11 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	profiles.alone = boxes.WhyDemoAlone()
 	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
-	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
-	profiles.agents = named
+	profiles.agents = roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
-		Agents:   named, Opened: named.Opened,
+		Agents:   profiles.agents, Opened: profiles.agents.Opened,
 		NewModel: profiles.newModel(base),
 		NewTools: boxes.Tools(toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
