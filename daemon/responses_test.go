@@ -308,16 +308,19 @@ func raws(events []streamEvent) []string {
 
 func TestACancelledResponse(t *testing.T) {
 	t.Parallel()
-	b := script(daemontest.Hang())
-	g := serve(t, b)
-	m := responded(t, g.respond(input("work", `"background":true`)))
-	path := "/v1/responses/" + m.ID
-	eventually(t, "the run has begun", func() bool { return b.Runs() == 1 })
-	for range 2 {
-		equal(t, "status", responded(t, g.do(http.MethodPost, path+"/cancel", "{}")).Status, "cancelled")
-	}
-	equal(t, "GET", responded(t, g.do(http.MethodGet, path, "")).Status, "cancelled")
-	equal(t, "interrupts", b.Interrupts(), 1)
+	synctest.Test(t, func(t *testing.T) {
+		b := script(daemontest.Hang())
+		g := serve(t, b)
+		m := responded(t, g.respond(input("work", `"background":true`)))
+		path := "/v1/responses/" + m.ID
+		synctest.Wait() // a run that is seen to begin after the interrupt is interrupted again
+		equal(t, "runs", b.Runs(), 1)
+		for range 2 {
+			equal(t, "status", responded(t, g.do(http.MethodPost, path+"/cancel", "{}")).Status, "cancelled")
+		}
+		equal(t, "GET", responded(t, g.do(http.MethodGet, path, "")).Status, "cancelled")
+		equal(t, "interrupts", b.Interrupts(), 1)
+	})
 }
 
 func TestAFailedResponse(t *testing.T) {
