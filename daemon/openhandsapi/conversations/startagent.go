@@ -26,7 +26,7 @@ func readAgent(o *pydantic.Object, req *request) {
 		if settings := o.Object("agent_settings"); settings != nil {
 			settings.Text("agent_kind", 0, -1)
 			checkVersion(o, settings)
-			checkLLM(settings)
+			checkLLM(settings, pydantic.NoObject())
 			req.Settings = settings.JSON()
 		}
 	}
@@ -99,7 +99,7 @@ func readOwnAgent(o *pydantic.Object) json.RawMessage {
 		return raw // which agents can be run is for the engine to say
 	}
 	o.Need("llm")
-	checkLLM(o)
+	checkLLM(o, pydantic.NoInstance("LLM"))
 	for _, item := range o.List("tools") {
 		if tool := item.Object(); tool != nil && tool.Need("name") {
 			tool.Text("name", 1, -1)

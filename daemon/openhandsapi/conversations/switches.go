@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -133,12 +135,19 @@ func unknownProfile(err error, name string) error {
 }
 
 func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
-	o, err := wire.ReadObject(r, false)
+	var raw json.RawMessage
+	if err := wire.ReadBody(r, &raw, true); err != nil {
+		return err
+	}
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+		raw = json.RawMessage("{}") // OpenHands reads the member alone, and does not find it
+	}
+	o, err := pydantic.NewObject(raw, "body")
 	if err != nil {
 		return err
 	}
 	o.NeedAlone("llm")
-	checkLLM(o)
+	checkLLM(o, pydantic.NoObject())
 	if err := o.Err(); err != nil {
 		return err
 	}
@@ -158,18 +167,19 @@ func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
 	})(w, r)
 }
 
-// checkLLM checks the member llm of an object.
-func checkLLM(o *pydantic.Object) {
-	llm := o.Object("llm")
-	switch {
-	case llm == nil:
-	case !llm.Has("model"):
-		llm.Value("", "model must be specified in LLM")
-	default:
-		llm.Text("model", 1, -1)
-		for _, name := range []string{"base_url", "usage_id", "api_key", "api_version"} {
-			llm.Text(name, 0, -1)
-		}
+// checkLLM checks the member llm of an object. NoObject refuses what is not an LLM at all.
+func checkLLM(o *pydantic.Object, noObject *pydantic.Refusal) {
+	o.NotNull("llm", noObject)
+	raw := o.Raw("llm")
+	if raw == nil {
+		return
+	}
+	if raw[0] != '{' {
+		o.Wrong("llm", noObject)
+		return
+	}
+	if llm := o.Object("llm"); llm != nil {
+		llm.Add(openhands.LLMFaults(raw)...)
 	}
 }
 

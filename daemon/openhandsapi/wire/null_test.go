@@ -24,8 +24,11 @@ func TestABodyThatIsNull(t *testing.T) {
 		optional bool
 		want     string // the type of the fault
 	}{
-		{&object, false, "model_attributes_type"}, {&members, false, "model_attributes_type"}, {&list, false, "list_type"},
-		{&raw, false, ""}, {&object, true, ""},
+		{&object, false, "model_attributes_type"},
+		{&members, false, "model_attributes_type"},
+		{&list, false, "list_type"},
+		{&raw, false, ""},
+		{&object, true, ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(" null\n"))
 		err := wire.ReadBody(r, tt.into, tt.optional)

@@ -121,6 +121,43 @@ func (o *Object) Wrong(name string, r *Refusal) {
 	}
 }
 
+// Add notes what another reader has found wrong with the object. Its places begin at the
+// object, and it has not the values that stand there.
+func (o *Object) Add(faults ...Fault) {
+	for _, f := range faults {
+		raw := f.Raw
+		if raw == nil {
+			raw = below(o.raw, Untagged(f.Loc))
+		}
+		loc := append(slices.Clone(o.loc), f.Loc...)
+		if f.Type == Missing().Type {
+			raw = below(o.raw, Untagged(f.Loc[:len(f.Loc)-1]))
+		}
+		f.Input = Shown(raw, loc...)
+		f.Loc = loc
+		*o.wrong = append(*o.wrong, f)
+	}
+}
+
+// below is the value at a place in JSON; nil if there is none.
+func below(raw json.RawMessage, loc []any) json.RawMessage {
+	for _, part := range loc {
+		var members map[string]json.RawMessage
+		var items []json.RawMessage
+		switch part := part.(type) {
+		case string:
+			_ = json.Unmarshal(raw, &members) // without members, it has none of that name
+			raw = members[part]
+		case int:
+			if json.Unmarshal(raw, &items) != nil || part >= len(items) {
+				return nil
+			}
+			raw = items[part]
+		}
+	}
+	return raw
+}
+
 // Value notes a value that a rule of the API forbids.
 func (o *Object) Value(name, why string) { o.Wrong(name, Value(why)) }
 

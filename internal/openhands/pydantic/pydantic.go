@@ -8,6 +8,7 @@
 package pydantic
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,8 @@ type Fault struct {
 
 	// Member is the member that is wrong where pydantic names the whole object.
 	Member string `json:"-"`
+	// Raw is the value as it came where it does not stand at the place; nil: it does.
+	Raw json.RawMessage `json:"-"`
 }
 
 // Tag is the part of a place that says which type of a union the value was read as. It
@@ -105,6 +108,12 @@ func Extra() *Refusal {
 // NoObject refuses what is not an object with members of its own.
 func NoObject() *Refusal {
 	return &Refusal{Type: "model_attributes_type", Msg: "Input should be a valid dictionary or object to extract fields from"}
+}
+
+// NoInstance refuses what is not an object of a class, in an object of which OpenHands reads
+// the members one by one.
+func NoInstance(class string) *Refusal {
+	return &Refusal{"model_type", "Input should be a valid dictionary or instance of " + class, map[string]any{"class_name": class}}
 }
 
 // NoDict refuses what is not an object whose members may have any name.

@@ -213,6 +213,9 @@ func (r *Reader) present(f Field, v jsonedit.Value, loc []any) any {
 	}
 	raw, faults := f.read(v)
 	for _, fault := range faults {
+		if len(fault.Loc) == 0 && f.Like != "" {
+			fault.Raw = v.Raw()
+		}
 		fault.Loc = slices.Concat(loc, fault.Loc)
 		r.faults = append(r.faults, fault)
 	}
