@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/control"
 )
 
 // sound fails a test whose answer is a failure of the server, or no JSON.
@@ -14,6 +16,20 @@ func sound(t *testing.T, what string, code int, body string) {
 	t.Helper()
 	if code >= http.StatusInternalServerError || !json.Valid([]byte(body)) {
 		t.Errorf("%s: %d %q", what, code, body)
+	}
+}
+
+// empty removes all conversations, the copies included.
+func (a *api) empty() {
+	a.t.Helper()
+	page, err := a.engine.List(a.t.Context(), control.ListQuery{Limit: 100})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, record := range page.Records {
+		if err := a.engine.Remove(a.t.Context(), record.ID); err != nil {
+			a.t.Error(err)
+		}
 	}
 }
 
@@ -31,7 +47,7 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		a := all.forTest(t)
 		path, _ := a.begin()
-		defer a.ask(http.MethodDelete, path, "")
+		defer a.empty()
 		for _, at := range []string{
 			"/events", "/events/respond_to_confirmation", "/secrets", "/confirmation_policy", "/security_analyzer", "/switch_llm",
 			"/switch_profile", "/goal", "/fork", "/navigate", "/ask_agent",
@@ -63,7 +79,7 @@ func FuzzFilters(f *testing.F) {
 		}
 		a := all.forTest(t)
 		path, _ := a.begin()
-		defer a.ask(http.MethodDelete, path, "")
+		defer a.empty()
 		a.say(path, "hi")
 		for _, at := range []string{path + "/events/search", path + "/events/count", "/api/conversations/search", "/api/conversations/count", "/api/conversations", path} {
 			target, err := url.Parse(at + "?" + query)
