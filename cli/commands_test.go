@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
-// TestApp is an app without a world.
+// testApp is an app without a world.
 func testApp() *kit.App {
 	none := iostream.New(&strings.Builder{}, false, nil)
 	return &kit.App{Env: &kit.Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}

@@ -18,7 +18,7 @@ func failedCommand(output string) daemontest.Step {
 	})
 }
 
-// The action of a chunk, or nil.
+// actionOf is the action of a chunk, or nil.
 func actionOf(c chunk) map[string]any {
 	action, _ := c.Extension["action"].(map[string]any)
 	return action

@@ -108,7 +108,7 @@ func streamedCall(t testing.TB, res response) called {
 	return c.of(f.chunks[0].ID, res.header.Get(headerID))
 }
 
-// item is the last item of a response, which has to be a call.
+// call is the last item of a response, which has to be a call.
 func (m made) call(t testing.TB, object []byte) called {
 	t.Helper()
 	var body struct {

@@ -30,9 +30,11 @@ type RouteParams struct {
 	LLMs   map[string]json.RawMessage `json:"meta_profile_llms"`
 }
 
-// The usage ids of the LLMs of a meta-profile, as OpenHands has them.
+// classifierUsage is the usage ID of an LLM that chooses, as OpenHands has it.
 func classifierUsage(name string) string { return "classifier:" + name }
-func profileUsage(name string) string    { return "profile:" + name }
+
+// profileUsage is the usage ID of an LLM that is chosen, as OpenHands has it.
+func profileUsage(name string) string { return "profile:" + name }
 
 // Classifier is the choice of an LLM that chooses: one of the agent's own, or else that of
 // a profile.

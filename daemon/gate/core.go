@@ -106,7 +106,7 @@ type Core struct {
 	Metrics *metrics.Metrics
 	State   stateDir
 	Began   time.Time // of the daemon
-	// Life ends when a drain is over, and with the daemon. chores is what goes on until
+	// Life ends when a drain is over, and with the daemon. Chores is what goes on until
 	// then.
 	Life   context.Context
 	Chores sync.WaitGroup

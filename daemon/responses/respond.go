@@ -44,7 +44,7 @@ type response struct {
 	codex   bool          // its client repeats a failed turn unless told not to
 }
 
-// Respond answers POST /v1/
+// Respond answers POST /v1/responses.
 func (api *API) Respond() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
 		p, err := api.readResponse(x, r)

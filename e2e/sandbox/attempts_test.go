@@ -69,7 +69,8 @@ func (t *table) add(id int, name string, reached func(result) bool, args ...stri
 	t.list = append(t.list, attempt{id, t.group, name, args, reached})
 }
 
-// The ways to see from outside what came of an attempt.
+// leaks reports whether an attempt printed the secret. As the functions below, it sees
+// from outside what came of an attempt.
 func (t *table) leaks(r result) bool    { return strings.Contains(r.Output, t.secret) }
 func (t *table) believed(r result) bool { return r.Code == worked }
 func (t *table) hears(r result) bool    { return t.heard.has(token(r.ID)) }

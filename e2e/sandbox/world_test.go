@@ -288,7 +288,7 @@ func (v *victim) String() string { return strconv.Itoa(v.pid) }
 // at is a path in the home directory.
 func (w *world) at(name string) string { return filepath.Join(w.home, name) }
 
-// addresses are those of this machine that attempts are made on.
+// findPublic finds the address of this machine that attempts are made on.
 func (w *world) findPublic() {
 	if inNamespace() {
 		w.public = publicAddress

@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// tests is what the LLM does when it is asked about the tests.
+// knowsTheTests sets what the LLM does when it is asked about the tests.
 func (p *person) knowsTheTests() {
 	p.llm.On(llmtest.Says("tests pass"),
 		llmtest.Reply{Text: "I will run them.", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo ok"}`}}},

@@ -232,7 +232,7 @@ func TestCleanName(t *testing.T) {
 	}
 }
 
-// A profile as OpenHands writes it, with all its members.
+// fullProfile is a profile as OpenHands writes it, with all its members.
 func fullProfile(t testing.TB) string {
 	t.Helper()
 	src, err := os.ReadFile("testdata/full.json")

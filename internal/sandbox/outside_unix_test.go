@@ -82,7 +82,7 @@ func TestExitCodesAreThoseOfShells(t *testing.T) {
 	}
 }
 
-// A descriptor that ohgw inherited has no close-on-exec flag.
+// inherit opens a descriptor as ohgw would inherit it: without a close-on-exec flag.
 func inherit(t *testing.T) {
 	t.Helper()
 	f, err := os.Open(os.DevNull)

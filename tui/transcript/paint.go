@@ -95,5 +95,5 @@ func columns(line, query string) [][2]int {
 	}
 }
 
-// cutLines shortens each line of s to the width.
+// cutLine shortens each line of s to the width.
 func cutLine(s string, width int) string { return wrap.Cut(s, width) }

@@ -61,7 +61,7 @@ const (
 	minHeads = 1000
 )
 
-// readHeads takes from the file of a conversation what is about the events of its log.
+// read takes from the file of a conversation what is about the events of its log.
 func (h *heads) read(dir string, entries []entry) {
 	if len(entries) < minHeads {
 		return

@@ -199,7 +199,7 @@ func outside(kind, words, name string, bound float64, more string) *Refusal {
 	return &Refusal{kind, "Input should be " + words + " " + text, map[string]any{name: number}}
 }
 
-// What is neither a number nor a truth value, and no text that might be one.
+// noInt refuses what is neither a number nor a truth value, and no text that might be one.
 func noInt() *Refusal { return &Refusal{Type: "int_type", Msg: "Input should be a valid integer"} }
 
 func noFloat() *Refusal { return &Refusal{Type: "float_type", Msg: "Input should be a valid number"} }

@@ -50,7 +50,7 @@ func (b *box) allowedSockets() []string {
 	return append(grants.Targets(b.granted(), sandbox.Socket), b.settings.Sockets...)
 }
 
-// granted paths and sockets are those that exist.
+// more is what grants show now. Sockets that do not exist are left out.
 func (b *box) more() shown {
 	list := b.granted()
 	return shown{

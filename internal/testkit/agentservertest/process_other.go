@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Without process groups there is only the process itself.
+// ownGroup does nothing: without process groups there is only the process itself.
 func ownGroup(*exec.Cmd) {}
 
 func terminate(process *os.Process) { _ = process.Kill() }

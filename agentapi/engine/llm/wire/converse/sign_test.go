@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 )
 
-// The credentials of AWS's published test suite.
+// exampleKeys are the credentials of AWS's published test suite.
 func exampleKeys(region string) converse.Credentials {
 	return converse.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", Region: region}
 }
