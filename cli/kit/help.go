@@ -25,7 +25,7 @@ func ExitCodes() []ExitCode {
 		{fault.Credential, "no usable key or token"},
 		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
 		{fault.Conflict, "it exists already, or another process uses it"},
-		{fault.Refused, "refused: the sandbox does not keep what it promises"},
+		{fault.Refused, "refused: no sandbox, one weaker than required, or one that was escaped"},
 		{fault.Configuration, "no usable profile, model or config file for a question (chat --print)"},
 		{fault.Provider, "the model's provider refused or failed (chat --print)"},
 		{fault.Agent, "the agent came to no answer, or waits for a person (chat --print)"},

@@ -10,22 +10,23 @@ import "errors"
 // Code is the class of a failure. It is the exit code of the program.
 type Code int
 
-// The exit codes of ohgw. They are part of its interface: help, man pages and
-// README list all of them, and a test compares. Another one pins the numbers.
+// The exit codes of ohgw, in the words of the README. They are part of its interface:
+// help, man pages and README list all of them, and a test compares. Another one pins
+// the numbers.
 const (
-	Failed      Code = 1   // it did not work
+	Failed      Code = 1   // failure
 	Usage       Code = 2   // the command line is wrong
-	Partly      Code = 3   // some items failed, the others are done
+	Partly      Code = 3   // partial success: stderr lists what failed
 	Credential  Code = 4   // no usable key or token
 	Unreachable Code = 5   // the daemon, the agent-server or the provider does not answer
-	Conflict    Code = 6   // it exists already, or another process holds it
-	Refused     Code = 7   // it cannot be made as safe as asked
-	Interrupted Code = 130 // Ctrl-C
+	Conflict    Code = 6   // it already exists, or another process holds it
+	Refused     Code = 7   // refused: no sandbox, one weaker than required, or one that was escaped
+	Interrupted Code = 130 // interrupted
 
 	// How one question to an agent can fail, for programs that ask many.
 	Configuration Code = 8  // no usable profile, model or config file
-	Provider      Code = 9  // the model's provider failed or refused
-	Agent         Code = 10 // the run came to no answer
+	Provider      Code = 9  // the model's provider refused or failed
+	Agent         Code = 10 // the agent came to no answer, or waits for a person
 	Budget        Code = 11 // a limit of steps, tokens, money or time was reached
 )
 
