@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
-	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 const headerConfirmation = "X-OpenHands-Confirmation"
@@ -16,7 +16,7 @@ const headerConfirmation = "X-OpenHands-Confirmation"
 func TestARequestSetsTheConfirmationMode(t *testing.T) {
 	t.Parallel()
 	atLeastRisky := func(c *daemon.Config) { c.Confirm = agentapi.ConfirmRisky }
-	free := mayChoose(gate.AnyWorkspace)
+	free := mayChoose(workdir.Any)
 	pages := func(c *daemon.Config) { c.AllowOrigins = []string{"https://ui.example"} }
 	for name, tt := range map[string]struct {
 		change []func(*daemon.Config)

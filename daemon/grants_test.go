@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
-	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 const (
@@ -29,8 +29,8 @@ func sandboxed(t *testing.T) (*gateway, *daemontest.Sandboxed) {
 	g := serve(t, b.Backend, func(c *daemon.Config) {
 		c.Backend = b
 		c.Tokens = rights{
-			key:        {ID: "id-test", Workspaces: []string{gate.AnyWorkspace}, AllConversations: true},
-			flooredKey: {ID: "id-floored", Workspaces: []string{gate.AnyWorkspace}, Confirm: agentapi.ConfirmRisky, AllConversations: true},
+			key:        {ID: "id-test", Workspaces: []string{workdir.Any}, AllConversations: true},
+			flooredKey: {ID: "id-floored", Workspaces: []string{workdir.Any}, Confirm: agentapi.ConfirmRisky, AllConversations: true},
 			janitorKey: {ID: "id-janitor", AllConversations: true},
 		}
 	})
@@ -68,7 +68,7 @@ func TestOnlyWhoMayChooseDirectoriesMayGrant(t *testing.T) {
 
 func TestAnAgentServerTakesNoGrants(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(daemontest.Finish("ok")), mayChoose(gate.AnyWorkspace))
+	g := serve(t, script(daemontest.Finish("ok")), mayChoose(workdir.Any))
 	completed(t, g.chat(ask("hi"), headerID, conversation))
 	envelope(t, g.do(http.MethodPost, grants, grantBody), http.StatusNotImplemented, "sandbox_grants_unsupported", "")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // probe is a request with {id} where an id goes, of a response, an approval or a
@@ -183,7 +184,7 @@ func keepSecrets(t *testing.T) *secrets {
 		c.StateDir, c.OneShotTTL = s.state, time.Hour
 		c.Tokens = rights{
 			thirdKey:    {ID: "id-third", Name: "third"},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{gate.AnyWorkspace}},
+			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
 		}
 	})
 	for _, bearer := range []string{key, thirdKey} {

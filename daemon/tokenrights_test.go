@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // rights are the tokens of the tests, and some more.
@@ -32,7 +33,7 @@ func withJanitor(t *testing.T) func(*daemon.Config) {
 		c.StateDir = state
 		c.Tokens = rights{
 			janitorKey:  {ID: "id-janitor", Name: "janitor", AllConversations: true},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{gate.AnyWorkspace}},
+			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
 		}
 	}
 }
@@ -170,8 +171,8 @@ func withFloors(t *testing.T) func(*daemon.Config) {
 		c.Tokens = rights{
 			riskyKey:   {ID: "id-risky", Name: "risky", Confirm: agentapi.ConfirmRisky},
 			alwaysKey:  {ID: "id-always", Name: "always", Confirm: agentapi.ConfirmAlways, AllConversations: true},
-			trustedKey: {ID: "id-trusted", Name: "trusted", Confirm: agentapi.ConfirmRisky, Workspaces: []string{gate.AnyWorkspace}},
-			freeKey:    {ID: "id-free", Name: "free", Workspaces: []string{gate.AnyWorkspace}, AllConversations: true},
+			trustedKey: {ID: "id-trusted", Name: "trusted", Confirm: agentapi.ConfirmRisky, Workspaces: []string{workdir.Any}},
+			freeKey:    {ID: "id-free", Name: "free", Workspaces: []string{workdir.Any}, AllConversations: true},
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // choosers are the keys of the tests; the main one may choose these directories.
@@ -52,7 +53,7 @@ const headerWorkspace = "X-OpenHands-Workspace"
 func TestAConversationWorksInTheDirectoryThatTheRequestNames(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("ok"))
-	g := serve(t, b, mayChoose(gate.AnyWorkspace), func(c *daemon.Config) { c.StateDir = t.TempDir() })
+	g := serve(t, b, mayChoose(workdir.Any), func(c *daemon.Config) { c.StateDir = t.TempDir() })
 	dir := realDir(t, "my präject %41")
 	link := filepath.Join(filepath.Dir(dir), "link")
 	if err := os.Symlink(dir, link); err != nil {
@@ -82,7 +83,7 @@ func TestADirectoryIsRefusedWithItsReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := realDir(t, "state")
-	any, limited := mayChoose(gate.AnyWorkspace), mayChoose(root)
+	any, limited := mayChoose(workdir.Any), mayChoose(root)
 	owned := func(c *daemon.Config) { c.StateDir = state }
 	confined := func(c *daemon.Config) { c.Workspace = root }
 	for name, tt := range map[string]struct {
@@ -140,7 +141,7 @@ func TestADirectoryIsReadOnlyInASandboxOnly(t *testing.T) {
 		dir, id := realDir(t, "project"), uuid.New()
 		b := script(daemontest.Finish("ok"))
 		boxed := &daemontest.Sandboxed{Backend: b, Box: agentapi.SandboxStatus{Level: level}}
-		g := serve(t, b, mayChoose(gate.AnyWorkspace), func(c *daemon.Config) { c.Backend = boxed })
+		g := serve(t, b, mayChoose(workdir.Any), func(c *daemon.Config) { c.Backend = boxed })
 		reads := []string{"X-OpenHands-ServerConversation-ID", id, headerWorkspace, inDir(dir), access, "read"}
 		res := g.chat(ask("hi"), reads...)
 		if !taken {
@@ -163,7 +164,7 @@ func TestAnAgentServerElsewhereTakesNoDirectory(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("ok"))
 	b.Elsewhere = true
-	g := serve(t, b, mayChoose(gate.AnyWorkspace))
+	g := serve(t, b, mayChoose(workdir.Any))
 	envelope(t, g.chat(ask("hi"), headerWorkspace, inDir(t.TempDir())), http.StatusForbidden, "forbidden_workspace", headerWorkspace)
 	var h daemon.Health
 	if err := json.Unmarshal([]byte(g.do(http.MethodGet, "/healthz", "").body), &h); err != nil || h.Workspace == nil || len(h.Workspace.Choose) > 0 || h.Workspace.Reason == "" {
@@ -174,7 +175,7 @@ func TestAnAgentServerElsewhereTakesNoDirectory(t *testing.T) {
 func TestAConversationKeepsItsDirectory(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("ok"))
-	g := serve(t, b, mayChoose(gate.AnyWorkspace))
+	g := serve(t, b, mayChoose(workdir.Any))
 	id, first, second := uuid.New(), realDir(t, "first"), realDir(t, "second")
 	conversation := []string{"X-OpenHands-ServerConversation-ID", id, headerWorkspace}
 	for i := range 2 { // also from two chats
@@ -207,7 +208,7 @@ func TestTheRemovalOfAConversationLeavesANamedDirectory(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := serve(t, b, mayChoose(gate.AnyWorkspace), func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, -1 })
+	g := serve(t, b, mayChoose(workdir.Any), func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, -1 })
 	for range 2 {
 		if res := g.chat(ask("hi"), headerWorkspace, inDir(dir), "X-OpenHands-Repeat", "run"); res.status != http.StatusOK {
 			t.Fatalf("status %d: %s", res.status, res.body)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -44,7 +43,7 @@ func (g *opener) workspace(ctx context.Context, dir string) (string, error) {
 // within is dir if it is below one of the directories.
 func within(dir string, roots []string) (string, error) {
 	below := func(root string) bool {
-		if root == gate.AnyWorkspace {
+		if root == workdir.Any {
 			return true
 		}
 		if resolved, err := workdir.Resolve(root); err == nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -136,7 +135,7 @@ func (c *session) choices(ctx context.Context, s *config.Settings) choice {
 			return choice{reason: "The agent-server does not share the files of this machine with ohgw."}
 		}
 		if s.Workspace == "" {
-			return choice{roots: []string{gate.AnyWorkspace}}
+			return choice{roots: []string{workdir.Any}}
 		}
 		dir, err := workdir.Resolve(s.Workspace)
 		if err != nil {
@@ -155,7 +154,7 @@ func (c *session) choices(ctx context.Context, s *config.Settings) choice {
 }
 
 func (c choice) allow(dir string) bool {
-	return slices.ContainsFunc(c.roots, func(root string) bool { return root == gate.AnyWorkspace || subpath.Within(root, dir) })
+	return slices.ContainsFunc(c.roots, func(root string) bool { return root == workdir.Any || subpath.Within(root, dir) })
 }
 
 // refusal says why the chat does not work in dir.

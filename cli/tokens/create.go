@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // createOptions is what the command takes.
@@ -150,8 +151,8 @@ func runCreate(ctx context.Context, o *createOptions) error {
 func (o *createOptions) workspaces() ([]string, error) {
 	var dirs []string
 	for _, name := range o.Workspaces {
-		if name == token.AnyWorkspace {
-			return []string{token.AnyWorkspace}, nil
+		if name == workdir.Any {
+			return []string{workdir.Any}, nil
 		}
 		path, err := o.Absolute(name)
 		if err != nil {

@@ -23,7 +23,7 @@ type Client struct {
 	// Operator sees and stops the runs of all clients.
 	Operator bool
 	// Workspaces are the directories, absolute, that it may choose for its
-	// conversations, with all below them; [AnyWorkspace]: every one. Empty: none.
+	// conversations, with all below them; [workdir.Any]: every one. Empty: none.
 	Workspaces []string
 	// AllConversations: it reads, continues, stops and deletes the conversations and
 	// responses of all tokens.

@@ -15,10 +15,6 @@ import (
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
-// AnyWorkspace stands for every directory, as the only element of
-// [Client.Workspaces].
-const AnyWorkspace = "any"
-
 // Why a client may not choose the directory of a conversation.
 const (
 	noChoiceKey    = "This API key may not choose the directory of a conversation; create one that may with ohgw tokens create NAME --workspace DIR."
@@ -36,8 +32,7 @@ func FromPage(r *http.Request) bool {
 }
 
 // roots are the directories that a client may choose, with all below them;
-// AnyWorkspace stands for every directory. Where there are none, reason says
-// why.
+// [workdir.Any] stands for every directory. Where there are none, reason says why.
 func (core *Core) roots(ctx context.Context, client Client) (roots []string, reason string) {
 	if !client.Chooses() {
 		return nil, noChoiceKey
@@ -54,7 +49,7 @@ func (core *Core) roots(ctx context.Context, client Client) (roots []string, rea
 	}
 	for _, root := range client.Workspaces {
 		switch {
-		case root == AnyWorkspace, subpath.Within(root, within):
+		case root == workdir.Any, subpath.Within(root, within):
 			return []string{within}, ""
 		case subpath.Within(within, root):
 			roots = append(roots, root)
@@ -126,14 +121,14 @@ func outsideWorkspace(path string, roots []string) error {
 // namedWithin reports whether a path, as it is written, is within one of roots.
 func namedWithin(roots []string, path string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
-		return root == AnyWorkspace || subpath.Within(root, filepath.Clean(path))
+		return root == workdir.Any || subpath.Within(root, filepath.Clean(path))
 	})
 }
 
 // mayWorkIn reports whether dir is one of roots, or below one.
 func mayWorkIn(roots []string, dir string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
-		if root == AnyWorkspace {
+		if root == workdir.Any {
 			return true
 		}
 		real, err := workdir.Resolve(root) // its links may have changed since it was stored

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 func TestRightsAreStoredWithTheToken(t *testing.T) {
@@ -24,7 +25,7 @@ func TestRightsAreStoredWithTheToken(t *testing.T) {
 		"a floor":            {token.Spec{Confirm: "risky"}, false, "risky"},
 		"the highest":        {token.Spec{Confirm: "always", AllConversations: true}, true, "always"},
 		"no floor":           {token.Spec{Confirm: "never"}, false, ""},
-		"any directory":      {token.Spec{Workspaces: []string{token.AnyWorkspace}}, false, ""},
+		"any directory":      {token.Spec{Workspaces: []string{workdir.Any}}, false, ""},
 		"the default's name": {token.Spec{Name: token.DefaultName}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // Config says where tokens are.
@@ -224,7 +225,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 // the user's own, and may choose any, unless it was limited.
 func workspacesOf(name string, models, dirs []string) []string {
 	if name == DefaultName && len(models) == 0 && len(dirs) == 0 {
-		return []string{AnyWorkspace}
+		return []string{workdir.Any}
 	}
 	return dirs
 }

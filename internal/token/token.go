@@ -29,6 +29,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // What can be wrong with a token.
@@ -64,11 +65,6 @@ var (
 // DefaultName is the token that the first start of the daemon makes.
 const DefaultName = "default"
 
-// AnyWorkspace stands for every directory, as the only element of
-// [Token.Workspaces]. The default token has it, unless it was limited to models or to
-// other directories.
-const AnyWorkspace = "any"
-
 // Prefix begins every token, so that people and secret scanners know it.
 const Prefix = "ohgw-"
 
@@ -81,7 +77,8 @@ type Token struct {
 	Models []string // ids of the models it may use; empty: all
 	ChatBy []string // fields of a request that name a chat for its client; see ChatFields
 	// Workspaces are the directories, absolute and resolved, that its client may
-	// choose for conversations, with all below them; AnyWorkspace: every one.
+	// choose for conversations, with all below them; [workdir.Any]: every one, which
+	// the default token has unless it was limited to models or to other directories.
 	Workspaces []string
 	// AllConversations: it enters the conversations and responses of all tokens.
 	AllConversations bool
@@ -170,7 +167,7 @@ func (s Spec) check() error {
 		}
 	}
 	for _, dir := range s.Workspaces {
-		if dir != AnyWorkspace && !filepath.IsAbs(dir) {
+		if dir != workdir.Any && !filepath.IsAbs(dir) {
 			return fmt.Errorf("%w %q", ErrWorkspace, dir)
 		}
 	}

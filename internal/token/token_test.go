@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -438,7 +439,7 @@ func TestATokenKeepsItsDirectories(t *testing.T) {
 	narrow := create(t, s, token.Spec{Name: "narrow", Workspaces: two})
 	plain := create(t, s, token.Spec{Name: "plain"})
 	own := create(t, s, token.Spec{Name: token.DefaultName})
-	for value, want := range map[string][]string{narrow: two, plain: nil, own: {token.AnyWorkspace}} {
+	for value, want := range map[string][]string{narrow: two, plain: nil, own: {workdir.Any}} {
 		got, err := open(dir).Check(value)
 		if diff := cmp.Diff(want, got.Workspaces); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", got.Name, err, diff)
@@ -452,7 +453,7 @@ func TestATokenKeepsItsDirectories(t *testing.T) {
 	for _, spec := range []token.Spec{{Models: []string{"openhands_a"}}, {Workspaces: two}} {
 		s, spec := open(t.TempDir()), spec
 		spec.Name = token.DefaultName
-		if got, err := s.Check(create(t, s, spec)); err != nil || slices.Contains(got.Workspaces, token.AnyWorkspace) {
+		if got, err := s.Check(create(t, s, spec)); err != nil || slices.Contains(got.Workspaces, workdir.Any) {
 			t.Errorf("a limited default token may choose %q, %v", got.Workspaces, err)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// Any stands for every directory, as the only one in a list of those that may be chosen.
+const Any = "any"
+
 // Why a directory cannot be chosen. Other errors are of the file system.
 var (
 	ErrRelative = errors.New("not an absolute path")

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/setup"
 )
 
@@ -51,7 +52,7 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 	own.NoAuth, own.Drain, own.AllowHosts, own.AllowOrigins = false, 0, nil, nil
 	g := &Own{Key: rand.Text(), HTTP: &http.Client{Transport: &http.Transport{}, CheckRedirect: setup.NoRedirect}}
 	g.Gateway, err = Open(ctx, env, &own, Options{
-		Tokens: OneKey{Key: g.Key, Client: gate.Client{ID: "chat", Name: "chat", Person: true, Workspaces: []string{gate.AnyWorkspace}}}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
+		Tokens: OneKey{Key: g.Key, Client: gate.Client{ID: "chat", Name: "chat", Person: true, Workspaces: []string{workdir.Any}}}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, free())
