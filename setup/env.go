@@ -21,17 +21,17 @@ import (
 type Env struct {
 	Notes
 
-	Getenv   func(string) string
-	Environ  func() []string // for the processes of agents
-	Now      func() time.Time
-	Paths    func() (paths.Set, error)
-	HTTP     *http.Client
-	Hostname func() (string, error)
-	PID      int                                  // of this process
-	LookPath func(program string) (string, error) // where a program is
-	Root     bool                                 // this is the user who may do everything
-	UID      int                                  // of the user; -1 where there are none
-	Getwd    func() (string, error)               // the working directory
+	Getenv       func(string) string
+	Environ      func() []string // for the processes of agents
+	Now          func() time.Time
+	Paths        func() (paths.Set, error)
+	HTTP         *http.Client
+	Hostname     func() (string, error)
+	PID          int                                  // of this process
+	LookPath     func(program string) (string, error) // where a program is
+	Root         bool                                 // this is the user who may do everything
+	EffectiveUID int                                  // whose rights this process has; -1 where the system has no user IDs
+	Getwd        func() (string, error)               // the working directory
 	// Executable is the file of this program. It may be nil.
 	Executable func() (string, error)
 

@@ -23,14 +23,14 @@ type Env struct {
 	Getenv         func(string) string
 	Environ        func() []string // for the processes of agents: without what is for this one alone
 	Root           bool            // this is the user who may do everything
-	UID            int             // of the user; -1 where there are none
+	EffectiveUID   int             // whose rights this process has; -1 where the system has no user IDs
 	Journal        bool            // Stderr goes to the journal of systemd
 	Now            func() time.Time
 	Paths          func() (paths.Set, error)
 	HTTP           *http.Client
 	Exit           func(int) // ends the program at once
 	Hostname       func() (string, error)
-	UserID         int                    // -1 where the system has none
+	RealUID        int                    // who started this process; -1 where the system has no user IDs
 	PID            int                    // of this process
 	Executable     func() (string, error) // the path of this program
 	LookPath       func(program string) (string, error)
@@ -55,7 +55,7 @@ type Env struct {
 // Setup is the world as package setup takes it.
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
-		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
+		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, EffectiveUID: a.EffectiveUID, Getwd: a.Getwd,
 		Usual: a.Usual, Adopt: a.Adopt, Executable: a.Executable, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 		Ask: func(ctx context.Context, question, refused string) bool {
 			ok, err := a.Confirm(ctx, false, question, refused)

@@ -16,7 +16,7 @@ func TestTheUsersNameIsKnownWithoutUSER(t *testing.T) {
 	}
 	env = setuptest.New(t, nil)
 	for uid, want := range map[int]string{0: "root", -1: "", 1<<31 - 7: ""} {
-		if env.UID = uid; userName(env) != want {
+		if env.EffectiveUID = uid; userName(env) != want {
 			t.Errorf("%d is %q, want %q", uid, userName(env), want)
 		}
 	}

@@ -87,7 +87,7 @@ func (p *Installation) World() *doctor.World {
 	}
 	return &doctor.World{
 		Now: p.Now, Built: built, GOOS: runtime.GOOS, Root: p.Root, Getenv: p.Getenv,
-		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Mine: func(f fs.FileInfo) bool { return mine(f, p.UID) }, Writable: writable, Free: freeSpace,
+		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Mine: func(f fs.FileInfo) bool { return mine(f, p.EffectiveUID) }, Writable: writable, Free: freeSpace,
 		KeyStore: p.keyStoreState, Profiles: p.profileState, Provider: p.providerState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
 		Backend: p.backendState, Agents: p.agentsState, Do: p.http.Do, ServerClock: p.serverClock,
