@@ -9,8 +9,8 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/inspect"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/cli/clitest"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 func TestAMissingShellIsAFailedCheck(t *testing.T) {

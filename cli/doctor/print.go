@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 // doing says on a terminal what is going on, on a line that goes away.

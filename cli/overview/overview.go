@@ -14,11 +14,11 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/firstrun"
 	"github.com/ohgw/ohgw/setup/inspect"
 )

@@ -3,8 +3,8 @@ package inspect
 import (
 	"context"
 
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 // agentsState reads the files of agents, and starts none.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/truncate"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 

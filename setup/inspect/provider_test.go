@@ -3,7 +3,7 @@ package inspect
 import (
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/modelcheck"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 // SettingState is a setting in the report, with the place it comes from.

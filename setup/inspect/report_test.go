@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 func TestABundleHidesWhoseMachineItIs(t *testing.T) {

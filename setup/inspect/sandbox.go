@@ -3,11 +3,11 @@ package inspect
 import (
 	"context"
 
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 // sandboxState is the sandbox of the backend's agents, with attempts to break out.

@@ -12,9 +12,9 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/buildinfo"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup/agents"
+	"github.com/ohgw/ohgw/setup/doctor"
 	"github.com/ohgw/ohgw/setup/serving"
 )
 

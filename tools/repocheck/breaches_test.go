@@ -35,9 +35,12 @@ var forbidden = []struct{ rule, file, imported string }{
 
 	{"leaves", "internal/gateway/x.go", "./cli/kit"},
 	{"leaves", "agentapi/turn/x.go", "./daemon"},
-	{"leaves", "internal/doctor/x.go", "./daemon/run"},
+	{"leaves", "internal/config/x.go", "./daemon/run"},
 	{"leaves", "agentapi/engine/x.go", "./tui/safe"},
 	{"leaves", "agentapi/backendtest/x.go", "./daemon"},
+
+	{"shared", "internal/profile/x.go", "./agentapi"},
+	{"shared", "internal/sandbox/x.go", "./agentapi/engine/llm"},
 
 	{"assembled", "agentapi/engine/x.go", "./setup"},
 	{"assembled", "internal/config/x.go", "./setup/agents"},

@@ -52,6 +52,10 @@ func rules(t *testing.T) []rule {
 			in: []string{"agentapi", "internal"}, deny: below("cli", "daemon", "tui"),
 		},
 		{
+			name: "shared", why: "what is shared is below all others, the agents included",
+			in: []string{"internal"}, not: []string{"internal/...test"}, deny: below("agentapi"),
+		},
+		{
 			name: "assembled", why: "what is assembled does not know what assembles it",
 			not: []string{"cli", "setup", "tools", "e2e"}, deny: below("setup"),
 		},

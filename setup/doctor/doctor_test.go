@@ -21,10 +21,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -64,7 +64,8 @@ func sized(r Result, p Provider) Result {
 	return r.warn(
 		fmt.Sprintf("the server gives the model a context of %d tokens, and an agent needs %d for its full prompt", p.Context, llm.SmallContext),
 		"the agent gets a small prompt, and soon forgets the beginning of a conversation",
-		larger(p.Server, p.Model))
+		larger(p.Server, p.Model),
+	)
 }
 
 // larger is the command that starts a server with a larger context.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/setup/doctor"
 )
 
 func TestABundleHasNoSecret(t *testing.T) {

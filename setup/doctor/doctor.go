@@ -1,8 +1,8 @@
 // Package doctor finds out why ohgw does not work here: a list of checks, each
 // with what it found, why, and the command that repairs it.
 //
-// A check is a function of a [World], which cli fills with the real one, so
-// each is tested without it. This package prints nothing and repairs nothing.
+// A check is a function of a [World], which setup/inspect fills with the real
+// one, so each is tested without it. This package prints nothing and repairs nothing.
 // Invariants: a check never changes what it looks at; no text has a key; every
 // failure says what to do next.
 package doctor
