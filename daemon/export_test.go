@@ -9,3 +9,12 @@ func (d *Daemon) Routes() (list []string) {
 	}
 	return list
 }
+
+// Summaries are the summaries of all routes, by path.
+func (d *Daemon) Summaries() map[string]string {
+	all := make(map[string]string)
+	for _, route := range d.table() {
+		all[route.path] = route.summary
+	}
+	return all
+}

@@ -27,32 +27,34 @@ func (d *Daemon) routes() http.Handler {
 type route struct {
 	methods []string
 	path    string
+	summary string // of all methods, for docs/routes.tsv
 	handler gate.Handler
 }
 
 // table has all routes. Who adds one says in secrecy_test.go which ids it takes.
 func (d *Daemon) table() []route {
+	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
 	return []route{
-		{[]string{http.MethodGet, http.MethodHead}, "/{$}", d.core.Open(d.root(), false)},
-		{[]string{http.MethodGet, http.MethodHead}, "/health", d.core.Open(d.health(), true)},
-		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.core.Open(d.health(), false)},
-		{[]string{http.MethodGet, http.MethodHead}, "/readyz", d.core.Open(d.ready(), false)},
-		{[]string{http.MethodGet, http.MethodHead}, "/metrics", d.core.ShowMetrics()},
-		{[]string{http.MethodGet, http.MethodHead}, "/models", d.core.Private(d.completions.ListModels())},
-		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.core.Private(d.completions.GetModel())},
-		{[]string{http.MethodPost}, "/chat/completions", d.core.Private(d.completions.Chat())},
-		{[]string{http.MethodPost}, "/conversations", d.core.Private(d.conversations.CreateConversation())},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, "/conversations/{id}", d.conversations.OneConversation()},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodPost}, "/conversations/{id}/items", d.conversations.AllItems()},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodDelete}, "/conversations/{id}/items/{item}", d.conversations.OneItem()},
-		{[]string{http.MethodGet, http.MethodHead}, "/conversations/{id}/extensions", d.conversations.ListExtensions()},
-		{[]string{http.MethodPost}, "/responses", d.core.Private(d.responses.Respond())},
-		{[]string{http.MethodGet, http.MethodDelete}, "/responses/{id}", d.core.Private(d.responses.StoredResponse())},
-		{[]string{http.MethodPost}, "/responses/{id}/cancel", d.core.Private(d.responses.CancelResponse())},
-		{[]string{http.MethodGet}, "/responses/{id}/input_items", d.core.Private(d.responses.InputItems())},
-		{[]string{http.MethodPost}, "/conversations/{id}/condense", d.conversations.CondenseConversation()},
-		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.core.Private(d.conversations.Interrupt())},
-		{[]string{http.MethodPost}, "/conversations/{id}/sandbox/grants", d.conversations.Grant()},
-		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.core.Private(d.conversations.ListRuns())},
+		{read, "/{$}", "Where the API is", d.core.Open(d.root(), false)},
+		{read, "/health", "Whether the daemon lives; with a key also its state", d.core.Open(d.health(), true)},
+		{read, "/healthz", "The same", d.core.Open(d.health(), false)},
+		{read, "/readyz", "Whether runs can begin", d.core.Open(d.ready(), false)},
+		{read, "/metrics", "Metrics in the format of Prometheus", d.core.ShowMetrics()},
+		{read, "/models", "List the models", d.core.Private(d.completions.ListModels())},
+		{read, "/models/{id...}", "One model", d.core.Private(d.completions.GetModel())},
+		{post, "/chat/completions", "Ask an agent: a chat completion", d.core.Private(d.completions.Chat())},
+		{post, "/conversations", "Start a conversation", d.core.Private(d.conversations.CreateConversation())},
+		{[]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, "/conversations/{id}", "One conversation: read, change its metadata, delete", d.conversations.OneConversation()},
+		{[]string{http.MethodGet, http.MethodHead, http.MethodPost}, "/conversations/{id}/items", "The items of a conversation: list, add", d.conversations.AllItems()},
+		{[]string{http.MethodGet, http.MethodHead, http.MethodDelete}, "/conversations/{id}/items/{item}", "One item of a conversation: read, delete", d.conversations.OneItem()},
+		{read, "/conversations/{id}/extensions", "List the MCP servers and skills of a conversation", d.conversations.ListExtensions()},
+		{post, "/responses", "Ask an agent: a response", d.core.Private(d.responses.Respond())},
+		{[]string{http.MethodGet, http.MethodDelete}, "/responses/{id}", "One stored response: read, delete", d.core.Private(d.responses.StoredResponse())},
+		{post, "/responses/{id}/cancel", "Cancel a response in the background", d.core.Private(d.responses.CancelResponse())},
+		{[]string{http.MethodGet}, "/responses/{id}/input_items", "The input of a stored response", d.core.Private(d.responses.InputItems())},
+		{post, "/conversations/{id}/condense", "Condense the history of a conversation", d.conversations.CondenseConversation()},
+		{post, "/conversations/{id}/interrupt", "Interrupt the run of a conversation", d.core.Private(d.conversations.Interrupt())},
+		{post, "/conversations/{id}/sandbox/grants", "Grant the agent of a conversation a right in its sandbox", d.conversations.Grant()},
+		{read, "/runs", "List the runs", d.core.Private(d.conversations.ListRuns())},
 	}
 }
