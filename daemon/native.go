@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,8 @@ type Native interface {
 	// client in; admitted says that the request had such a key already. Without it the
 	// first frame must have one.
 	Socket(w http.ResponseWriter, r *http.Request, admitted bool, let func(key string) bool)
+	// Public reports whether clients without a key may call a path.
+	Public(path string) bool
 	// Close ends the sockets.
 	Close() error
 }
@@ -43,11 +44,6 @@ func pagesOf(n Native) (pages gate.Pages) {
 // routeNative is the route of all those requests in metrics.
 const routeNative = "native"
 
-// nativeProbes are the paths of an agent-server that need no key.
-func nativeProbes() []string {
-	return []string{"/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json"}
-}
-
 // withNative answers the paths of OpenHands' own API, and leaves the others to next.
 func (d *Daemon) withNative(next http.Handler) http.Handler {
 	if d.cfg.Native == nil {
@@ -57,7 +53,7 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 		x := w.(*gate.Exchange)
 		p := r.URL.Path
 		switch {
-		case slices.Contains(nativeProbes(), p), d.pages.Open != nil && d.pages.Open(p):
+		case d.cfg.Native.Public(p), d.pages.Open != nil && d.pages.Open(p):
 			x.Seen.Route = routeNative
 			d.cfg.Native.ServeHTTP(x, r)
 		case strings.HasPrefix(p, "/api/"), strings.HasPrefix(p, "/sockets/"):

@@ -34,6 +34,8 @@ func (n *native) Socket(w http.ResponseWriter, _ *http.Request, admitted bool, l
 	_, _ = io.WriteString(w, answer)
 }
 
+func (n *native) Public(path string) bool { return path == "/server_info" }
+
 func (n *native) Close() error { n.closed = true; return nil }
 
 const nativeKey = "ohgw-native-key-0123456789"

@@ -45,6 +45,7 @@ type Sockets interface {
 type Handler struct {
 	cfg    Config
 	routes *http.ServeMux
+	public []string // paths
 }
 
 // New makes a handler.
@@ -56,6 +57,9 @@ func New(cfg Config) *Handler {
 	served := slices.Concat(cfg.Routes, missing())
 	for _, route := range slices.Concat(served, documents(served)) {
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
+		if route.Public {
+			h.public = append(h.public, route.Path)
+		}
 	}
 	for _, route := range cfg.Open {
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
@@ -87,6 +91,9 @@ func literal(r *http.Request) *http.Request {
 // Options answers OPTIONS of a client without a key: which methods a path has. What a
 // browser asks before a request does not get here.
 func (h *Handler) Options(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }
+
+// Public reports whether a path is one for clients without a key.
+func (h *Handler) Public(path string) bool { return slices.Contains(h.public, path) }
 
 // Open reports whether a path is one for browsers that have no key.
 func (h *Handler) Open(path string) bool {

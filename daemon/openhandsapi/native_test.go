@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/openhandsapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/probes"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/through"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 )
 
@@ -77,7 +78,6 @@ func TestAPathWithTheOtherEndIsARedirect(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationHasTheTable compares docs/native.md with the program.
 // TestAPathIsTakenAsItIs has names with dots and slashes, plain and escaped: they reach the
 // route of that many parts and no other, and nothing is cleaned.
 func TestAPathIsTakenAsItIs(t *testing.T) {
@@ -120,6 +120,23 @@ func TestAPathIsTakenAsItIs(t *testing.T) {
 	}
 }
 
+func TestAnAgentServerHasTheSamePublicPaths(t *testing.T) {
+	t.Parallel()
+	h, server, public := handler(), &through.Handler{}, 0
+	for _, route := range h.List() {
+		if h.Public(route.Path) != server.Public(route.Path) {
+			t.Errorf("%s is public: %t, in front of an agent-server %t", route.Path, h.Public(route.Path), server.Public(route.Path))
+		}
+		if h.Public(route.Path) {
+			public++
+		}
+	}
+	if public < 5 {
+		t.Errorf("only %d routes are public", public)
+	}
+}
+
+// TestTheDocumentationHasTheTable compares docs/native.md with the program.
 func TestTheDocumentationHasTheTable(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/native.md")

@@ -93,6 +93,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.proxy.ServeHTTP(w, r)
 }
 
+// Public reports whether an agent-server answers a path to clients without a key.
+func (h *Handler) Public(path string) bool {
+	return slices.Contains([]string{"/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json"}, path)
+}
+
 // refused answers a path with "..": who cleans paths on the way, and who does not, is not
 // to decide what is reached.
 func refused(w http.ResponseWriter, r *http.Request) bool {

@@ -25,7 +25,9 @@ type Route struct {
 	// Query names the parameters of the query, for /docs.
 	Query []string
 	// Body says that the request has a JSON object.
-	Body   bool
+	Body bool
+	// Public says that clients without a key may call it.
+	Public bool
 	Handle Handler
 }
 
