@@ -291,7 +291,7 @@ func TestScenario44TitleIsFound(t *testing.T) {
 	}
 }
 
-// TestScenario28 opens a directory as OpenHands 1.11 wrote it.
+// TestScenario28LegacyDirectoryGoesOn opens a directory as OpenHands 1.11 wrote it.
 func TestScenario28LegacyDirectoryGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

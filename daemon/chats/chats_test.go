@@ -266,7 +266,7 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// BenchmarkFind is how long it takes to know a chat among 100,000, one that is
+// BenchmarkFindAmong100000 is how long it takes to know a chat among 100,000, one that is
 // not in memory.
 func BenchmarkFindAmong100000(b *testing.B) {
 	dir := b.TempDir()
