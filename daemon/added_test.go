@@ -77,7 +77,7 @@ func (g *gateway) add(path string, items ...string) (ids []string) {
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 || list["first_id"] != ids[0] || list["last_id"] != ids[len(ids)-1] || list["object"] != "list" || list["has_more"] != false {
-		g.t.Errorf("%v", list)
+		g.t.Errorf("the list of added items: %v", list)
 	}
 	return ids
 }
@@ -464,7 +464,7 @@ func TestADeletedConversationLeavesNothing(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "client-items", "*", "*"))
 	if err != nil || len(left) != 0 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("the files of deleted conversations: %v, %v", left, err)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestImagesThatTheModelCannotSeeAreToldOf(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(g.do(http.MethodGet, "/v1/models/openhands_cheap", "").body), &m); err != nil || m.Info.Meta.Capabilities["vision"] {
-		t.Errorf("%v, %+v", err, m)
+		t.Errorf("the model's capabilities: %v, %+v", err, m)
 	}
 }
 

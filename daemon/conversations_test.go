@@ -269,12 +269,12 @@ func TestTheItemsOfAConversationAreItsOwners(t *testing.T) {
 		}
 	}
 	if got := g.items(nobodys, "", "Authorization", "Bearer "+otherKey); len(got.Data) != 0 {
-		t.Errorf("%v", got.said())
+		t.Errorf("the items for another token: %v", got.said())
 	}
 	if len(g.backend.Removed()) != 0 {
 		t.Error("something was removed")
 	}
 	if got := g.items(conversation, ""); len(got.Data) != 5 {
-		t.Errorf("%v", got.said())
+		t.Errorf("the items of the conversation: %v", got.said())
 	}
 }

@@ -307,7 +307,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 		res := g.chat(ask("hi"))
 		e := envelope(t, res, http.StatusInternalServerError, "internal_error", "")
 		if strings.Contains(res.body, "secret") || !strings.Contains(e["message"].(string), res.header.Get("X-Request-Id")) || res.header.Get("X-Should-Retry") != "false" {
-			t.Errorf("%v, %v", e, res.header)
+			t.Errorf("the error and the headers: %v, %v", e, res.header)
 		}
 		if !strings.Contains(g.logs.String(), `"msg":"panic"`) {
 			t.Errorf("log: %s", g.logs)

@@ -253,7 +253,7 @@ func TestKeys(t *testing.T) {
 		{"Authorization", "Bearer sk-placeholder", "X-Session-API-Key", key},
 	} {
 		if res := g.do(http.MethodGet, "/v1/models", "", append([]string{"Authorization", ""}, header...)...); res.status != http.StatusOK {
-			t.Errorf("%v: %d", header, res.status)
+			t.Errorf("GET /v1/models with %v: %d", header, res.status)
 		}
 	}
 }

@@ -247,10 +247,10 @@ func valid(t testing.TB, name string, data []byte) map[string]any {
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
-		t.Fatalf("%v: %q", err, data)
+		t.Fatalf("read the JSON: %v: %q", err, data)
 	}
 	if err := s.(*jsonschema.Schema).Validate(v); err != nil {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("check the JSON by its schema: %v: %s", err, data)
 	}
 	return v.(map[string]any)
 }

@@ -165,7 +165,7 @@ func TestTheUtilityModelIsThePlainModel(t *testing.T) {
 	llm.err = &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The model's provider failed: no key."}
 	e := envelope(t, g.chat(utility.Replace(ask("three"))), http.StatusBadGateway, "llm_error", "")
 	if e["message"] != "The model's provider failed: no key." {
-		t.Errorf("%v", e)
+		t.Errorf("the error: %v", e)
 	}
 }
 

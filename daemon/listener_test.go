@@ -121,7 +121,7 @@ func TestABodyThatIsThereKeepsTheConnection(t *testing.T) {
 	go func() { _, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
 	again, err := http.ReadResponse(r, nil)
 	if err != nil || again.StatusCode != http.StatusOK {
-		t.Fatalf("%v, %v", again, err)
+		t.Fatalf("the next answer: %v, %v", again, err)
 	}
 	_ = again.Body.Close()
 }
@@ -146,7 +146,7 @@ func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || res.StatusCode != http.StatusUnauthorized {
-		t.Fatalf("%v, %v", res, err)
+		t.Fatalf("the answer: %v, %v", res, err)
 	}
 	_ = res.Body.Close()
 }

@@ -327,7 +327,7 @@ func TestCloseEndsTheQuestionToTheBackend(t *testing.T) {
 			t.Fatalf("%d questions", b.Waiting())
 		}
 		if err := errors.Join(g.stop(), g.daemon.Close()); err != nil || b.Waiting() != 0 {
-			t.Errorf("%v, %d questions", err, b.Waiting())
+			t.Errorf("the end of the daemon: %v, %d questions", err, b.Waiting())
 		}
 	})
 }

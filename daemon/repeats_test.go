@@ -289,7 +289,7 @@ func TestAFailedRunIsNotRepeated(t *testing.T) {
 		res := g.chat(ask("go"))
 		e := envelope(t, res, http.StatusBadGateway, "llm_error", "")
 		if res.header.Get("X-Should-Retry") != "false" || res.header.Get("X-OpenHands-Run-Status") != "error" || strings.Contains(e["message"].(string), "before") {
-			t.Errorf("%v, %v", e, res.header)
+			t.Errorf("the error and the headers: %v, %v", e, res.header)
 		}
 		// The pauses of a client that tries seven times and marks nothing.
 		for i, pause := range []int{1, 2, 4, 8, 16, 32} {
@@ -422,7 +422,7 @@ func TestAFullQueueIsTryLater(t *testing.T) {
 			res := g.chat(body)
 			e := envelope(t, res, http.StatusTooManyRequests, "rate_limit_exceeded", "")
 			if n, err := strconv.Atoi(res.header.Get("Retry-After")); err != nil || n < 1 || n > 8 || e["type"] != "rate_limit_error" {
-				t.Errorf("%v, %v", e, res.header)
+				t.Errorf("the error and the headers: %v, %v", e, res.header)
 			}
 			if res.header.Get("X-Should-Retry") != "" {
 				t.Error("clients are told not to repeat")

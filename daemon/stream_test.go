@@ -84,7 +84,7 @@ func TestAStreamInFull(t *testing.T) {
 		t.Errorf("ended with %q, %v", f.end, res.err)
 	}
 	if before, _ := f.chunks[len(f.chunks)-1].Extension["text_before"].(float64); f.text()[int(before):] != "The tests pass." {
-		t.Errorf("%v bytes of %q come before the answer", before, f.text())
+		t.Errorf("the chunk says that %v bytes of %q come before the answer", before, f.text())
 	}
 }
 

@@ -333,7 +333,7 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 			Ohgw    map[string]any
 		}
 		if err := json.Unmarshal([]byte(res.body), &body); err != nil {
-			t.Fatalf("%v: %s", err, res.body)
+			t.Fatalf("read the body: %v: %s", err, res.body)
 		}
 		want := map[string]any{"run_status": "error", "code": "run_error", "message": "The agent run failed: it broke"}
 		if diff := cmp.Diff(want, body.Ohgw); diff != "" {
@@ -350,7 +350,7 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 		for _, retry := range []string{"1", ""} {
 			e := envelope(t, g.chat(ask("slow"), "X-Stainless-Retry-Count", retry), http.StatusInternalServerError, "run_error", "")
 			if !strings.HasPrefix(e["message"].(string), "The agent run failed: it broke") {
-				t.Errorf("%v", e)
+				t.Errorf("the error: %v", e)
 			}
 		}
 		if b.Runs() != 1 {
@@ -502,7 +502,7 @@ func TestARunIsStoppedAfterItsTime(t *testing.T) {
 		res := g.chat(ask("slow"), "X-OpenHands-Timeout", "2.5")
 		e := envelope(t, res, http.StatusGatewayTimeout, "run_timeout", "")
 		if took := time.Since(began); took != 2500*time.Millisecond || !strings.Contains(e["message"].(string), "2.5 s") {
-			t.Errorf("%v after %v", e, took)
+			t.Errorf("the error: %v after %v", e, took)
 		}
 		equal(t, "X-OpenHands-Run-Status", res.header.Get("X-OpenHands-Run-Status"), "timeout")
 		equal(t, "the number of interrupts", g.backend.Interrupts(), 1)

@@ -116,7 +116,7 @@ func TestAFileThatCannotBeReadIsANewChat(t *testing.T) {
 	visit(t, registry(t, dir, time.Now()), id("c"), nil, "one", "1")
 	files, err := filepath.Glob(filepath.Join(dir, "chats", "*", "*.json"))
 	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
+		t.Fatalf("the files of the chats: %v, %v", files, err)
 	}
 	for _, text := range []string{"", `{"version":1,"branches":[{"conv`, `{"version":99}`, `[]`} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
@@ -292,7 +292,7 @@ func BenchmarkFindAmong100000(b *testing.B) {
 		i++
 		v, err := admit(r, chats.Request{ID: id(fmt.Sprint("c-", i*7919%100_000)), History: history, Text: "two"}, false)
 		if err != nil || v.Planned() != "continued" {
-			b.Fatalf("%v, %v", v, err)
+			b.Fatalf("a known chat: %v, %v", v, err)
 		}
 		v.Close()
 	}

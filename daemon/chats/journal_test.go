@@ -197,7 +197,7 @@ func TestAFileIsWrittenAgainWhenItIsLong(t *testing.T) {
 	}
 	info, err := os.Stat(pathOf(w.r, w.id.Key()))
 	if err != nil || info.Size() > 64<<10 {
-		t.Errorf("%v bytes, %v", info.Size(), err)
+		t.Errorf("the journal has %v bytes, %v", info.Size(), err)
 	}
 }
 

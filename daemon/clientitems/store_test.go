@@ -165,13 +165,13 @@ func TestAConversationHasABound(t *testing.T) {
 		return clientitems.Change{Add: []clientitems.Item{item("one more")}}, nil
 	})
 	if !errors.Is(err, clientitems.ErrFull) || len(load(t, s).Items) != clientitems.MaxItems {
-		t.Errorf("%v", err)
+		t.Errorf("the error of an item too many: %v", err)
 	}
 	change(t, s, clientitems.Change{Delete: []string{"i0"}, Add: []clientitems.Item{item("one more")}})
 	large := item("large")
 	large.Data = json.RawMessage(`"` + strings.Repeat("x", 16<<20) + `"`)
 	if err := s.Create(&clientitems.Record{ID: uuid.New(), Items: []clientitems.Item{large}}); !errors.Is(err, clientitems.ErrFull) {
-		t.Errorf("%v", err)
+		t.Errorf("the error of an item that is too large: %v", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestTheFileIsWrittenAgain(t *testing.T) {
 	}
 	info, err := os.Stat(path(dir))
 	if err != nil || info.Size() > 192<<10 {
-		t.Errorf("%v, %v", info.Size(), err)
+		t.Errorf("the size of the file: %v, %v", info.Size(), err)
 	}
 	if rec := load(t, s); len(rec.Items) != 1 || rec.Items[0].ID != "kept" {
 		t.Errorf("%+v", rec)
@@ -216,10 +216,10 @@ func TestOnlyOldRecordsAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sweep(old.Add(-time.Hour)); len(gone) != 0 {
-		t.Errorf("%v", gone)
+		t.Errorf("gone in the sweep of an hour before: %v", gone)
 	}
 	if sweep(old.Add(time.Hour)); len(gone) != 1 || gone[0] != conversation {
-		t.Errorf("%v", gone)
+		t.Errorf("gone in the sweep of an hour after: %v", gone)
 	}
 	if err := clientitems.Open(filepath.Join(dir, "nothing")).Sweep(t.Context(), old, nil); err != nil {
 		t.Error(err)

@@ -37,10 +37,10 @@ func valid(t *testing.T, s *jsonschema.Schema, data []byte) map[string]any {
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
-		t.Fatalf("%v: %s", err, data)
+		t.Fatalf("read the JSON: %v: %s", err, data)
 	}
 	if err := s.Validate(v); err != nil {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("check the JSON by its schema: %v: %s", err, data)
 	}
 	return v.(map[string]any)
 }
@@ -125,7 +125,7 @@ func TestExtensionsAreWhatTheirTypeSays(t *testing.T) {
 				Extension openai.Extension `json:"ohgw"`
 			}
 			if err := json.Unmarshal(data, &got); err != nil {
-				t.Fatalf("%v: %s", err, data)
+				t.Fatalf("read the JSON: %v: %s", err, data)
 			}
 			if diff := cmp.Diff(want, got.Extension); diff != "" {
 				t.Error(diff)

@@ -187,7 +187,7 @@ func TestACallFitsTheSchema(t *testing.T) {
 	message := v["message"].(map[string]any)
 	want := []any{map[string]any{"id": "call_1", "type": "function", "function": map[string]any{"name": "final_result", "arguments": c.Content}}}
 	if diff := cmp.Diff(want, message["tool_calls"]); diff != "" || message["content"] != nil || v["finish_reason"] != "tool_calls" {
-		t.Errorf("%v %s", v, diff)
+		t.Errorf("the choice: %v %s", v, diff)
 	}
 	chunks := openai.NewChunks("chatcmpl-1", "m", 1, false)
 	long := strings.Repeat("\x01", 3*openai.MaxFrame)

@@ -211,7 +211,7 @@ func TestAPanicOfAnInterruptEndsTheRunThatIsStopped(t *testing.T) {
 		b.set("Interrupt")
 		m.Stop("t", a.ConversationID(), "")
 		if _, _, err := w.read(a); rescue.Of(err) == nil && !errors.Is(err, agentapi.ErrLost) {
-			t.Errorf("%v", err)
+			t.Errorf("the error of the run: %v", err)
 		}
 		b.set("")
 		w.answered(ask("next"))

@@ -142,7 +142,7 @@ func TestWithoutAQueueThereAreNoMorePlacesForAnybody(t *testing.T) {
 		req := ask("hi")
 		req.Token = "b"
 		if _, err := w.m.Submit(t.Context(), req); !errors.Is(err, run.ErrQueueFull) {
-			t.Errorf("%v, want ErrQueueFull", err)
+			t.Errorf("the error of another run: %v, want ErrQueueFull", err)
 		}
 	})
 }

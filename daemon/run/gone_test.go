@@ -41,7 +41,7 @@ func TestARequestWhoseClientHasHungUpStartsNothing(t *testing.T) {
 				defer b.Close()
 				w.wantRuns(1)
 				if a, err := w.m.Submit(t.Context(), first); !errors.Is(err, run.ErrGone) {
-					t.Errorf("%v, %v", a, err)
+					t.Errorf("the run and its error: %v, %v", a, err)
 				}
 				w.wantRuns(1)
 			})

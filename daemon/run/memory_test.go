@@ -105,13 +105,13 @@ func TestARepeatGetsEverythingOrAnError(t *testing.T) {
 					text.WriteString(u.Text)
 				}
 				if !errors.Is(err, tt.want) || tt.whole && text.String() != strings.Repeat("0123456789", 100_000) {
-					t.Fatalf("%v after %d bytes", err, text.Len())
+					t.Fatalf("the error of the reader: %v after %d bytes", err, text.Len())
 				}
 				b.Skip() // a client that wants the result only
 				for err = nil; err == nil; _, err = b.Next(t.Context()) {
 				}
 				if res, resErr := b.Result(); !errors.Is(err, io.EOF) || resErr != nil || len(res.Answer) != 1_000_000 {
-					t.Errorf("%v, %v, %d bytes", err, resErr, len(res.Answer))
+					t.Errorf("the error, the result and its answer: %v, %v, %d bytes", err, resErr, len(res.Answer))
 				}
 			})
 		})
@@ -127,7 +127,7 @@ func (w *world) mustReadSlowly(a *run.Attachment, can bool) {
 		return
 	}
 	if _, err := a.Next(w.t.Context()); !errors.Is(err, run.ErrBehind) {
-		w.t.Errorf("%v, want ErrBehind", err)
+		w.t.Errorf("the error of the reader: %v, want ErrBehind", err)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestStopReachesThoseThatWait(t *testing.T) {
 		for _, a := range []*run.Attachment{w.submit(req), w.submit(ask("neither"))} {
 			w.m.Stop("t", a.ConversationID(), map[string]string{id: "key"}[a.ConversationID()])
 			if _, _, err := w.read(a); !errors.Is(err, run.ErrStopped) {
-				t.Errorf("%v, want ErrStopped", err)
+				t.Errorf("the error of the stopped run: %v, want ErrStopped", err)
 			}
 			a.Close()
 		}
@@ -144,7 +144,7 @@ func TestStopReachesAConversationThatIsBeingOpened(t *testing.T) {
 				synctest.Wait()
 				tt.stop(w, a)
 				if _, _, err := w.read(a); !errors.Is(err, tt.want) {
-					t.Errorf("%v, want %v", err, tt.want)
+					t.Errorf("the error of the stopped run: %v, want %v", err, tt.want)
 				}
 				w.wantRuns(0)
 			})
@@ -179,7 +179,7 @@ func TestStopReachesARunThatIsAboutToBegin(t *testing.T) {
 		w.m.Stop("t", req.ConversationID, "")
 		close(stopped)
 		if _, _, err := w.read(a); !errors.Is(err, run.ErrStopped) || began {
-			t.Errorf("%v, the agent may have begun: %t; want ErrStopped before it began", err, began)
+			t.Errorf("the error of the stopped run: %v, the agent may have begun: %t; want ErrStopped before it began", err, began)
 		}
 		w.wantRuns(0)
 		again := keyed("hi")

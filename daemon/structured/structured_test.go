@@ -147,7 +147,7 @@ func TestCompileSaysWhatIsWrongWithASchema(t *testing.T) {
 			t.Parallel()
 			_, err := structured.Compile([]byte(c.schema))
 			if err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "schema.invalid") {
-				t.Errorf("%v; want %q", err, c.why)
+				t.Errorf("the error of the schema: %v; want %q", err, c.why)
 			}
 		})
 	}
@@ -266,10 +266,10 @@ func TestFormGivesUpAfterTwoCalls(t *testing.T) {
 	s, l := compile(t, person), &llm{says: []string{"{}", `{"name":""}`, ada}}
 	_, err := s.Form(t.Context(), "", "Ada", l.ask)
 	if flaw, ok := errors.AsType[*structured.Flaw](err); !ok || len(l.prompts) != 2 || !strings.Contains(flaw.Error(), "minLength") {
-		t.Errorf("%v after %d calls", err, len(l.prompts))
+		t.Errorf("the error of the form: %v after %d calls", err, len(l.prompts))
 	}
 	if _, err := s.Form(t.Context(), "", " \n", l.ask); !errors.Is(err, structured.ErrBlank) || len(l.prompts) != 2 {
-		t.Errorf("%v after %d calls", err, len(l.prompts))
+		t.Errorf("the error of the form: %v after %d calls", err, len(l.prompts))
 	}
 	broken := errors.New("no LLM")
 	if _, err := s.Form(t.Context(), "", "Ada", func(context.Context, []structured.Message) (string, error) { return ada, broken }); !errors.Is(err, broken) {

@@ -89,7 +89,7 @@ func connect(t testing.TB, at string) *websocket.Conn {
 	transport := &http.Transport{DialContext: dial}
 	conn, resp, err := websocket.Dial(t.Context(), at, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
-		t.Fatalf("%v (%v)", err, resp)
+		t.Fatalf("open a WebSocket: %v (%v)", err, resp)
 	}
 	conn.SetReadLimit(-1)
 	t.Cleanup(func() { _ = conn.CloseNow() })
@@ -118,7 +118,7 @@ func next(t testing.TB, conn *websocket.Conn) event.Event {
 	withoutNulls(t, frame)
 	var e event.Event
 	if err := json.Unmarshal(frame, &e); err != nil {
-		t.Fatalf("%v in %s", err, frame)
+		t.Fatalf("read an event: %v in %s", err, frame)
 	}
 	return e
 }
@@ -391,7 +391,7 @@ func (w *world) raw(t *testing.T) net.Conn {
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("%v, %v", resp, err)
+		t.Fatalf("the answer to the upgrade: %v, %v", resp, err)
 	}
 	return conn
 }

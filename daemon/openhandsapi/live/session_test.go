@@ -74,7 +74,7 @@ func frame(t testing.TB, conn *websocket.Conn) sessionFrame {
 	withoutNulls(t, data)
 	var f sessionFrame
 	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatalf("%v in %s", err, data)
+		t.Fatalf("read a frame: %v in %s", err, data)
 	}
 	return f
 }

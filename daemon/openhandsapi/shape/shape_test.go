@@ -15,7 +15,7 @@ func TestAnAgentIsFilledIn(t *testing.T) {
 	}
 	llm, _ := agent["llm"].(map[string]any)
 	if llm["timeout"] != 5.0 || llm["num_retries"] != json.Number("5") || llm["retry_multiplier"] != json.Number("8.0") || agent["tool_concurrency_limit"] != json.Number("1") {
-		t.Errorf("%v", agent)
+		t.Errorf("the agent: %v", agent)
 	}
 	if v, has := llm["modify_params"]; has {
 		t.Errorf("modify_params is %v; OpenHands has no such option any more", v)

@@ -46,7 +46,7 @@ func TestTheOldestEventsGoFirst(t *testing.T) {
 	third := add()
 	names, err := s.names(&query{})
 	if err != nil || len(names) != 2 || names[0] != second.name || names[1] != third.name {
-		t.Errorf("%v, %v; want all but %s", names, err, first.name)
+		t.Errorf("the names: %v, %v; want all but %s", names, err, first.name)
 	}
 }
 

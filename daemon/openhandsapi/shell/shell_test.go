@@ -349,7 +349,7 @@ func TestTheSocketIsForThoseWithAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != 4001 {
-		t.Errorf("%v, want 4001", err)
+		t.Errorf("the error of the closed WebSocket: %v, want 4001", err)
 	}
 	res := httptest.NewRecorder()
 	u := url.URL{Path: "/sockets/bash-events", RawQuery: "resend_mode=some"}
