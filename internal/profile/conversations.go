@@ -61,11 +61,23 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // ConversationSettings reads the settings as OpenHands does, which takes its defaults when
 // there are none, and also when it cannot use them: then there is a [*SettingsError], too.
 func (s *Store) ConversationSettings() (ConversationSettings, error) {
-	var lost []lostSecret
 	snap := s.settings().Read()
+	if found, known := s.said.of(snap); known {
+		return found, nil
+	}
+	found, err := understood(snap, s.cfg.Ciphers)
+	if err == nil {
+		s.said.keep(snap, found)
+	}
+	return found, err
+}
+
+// understood is what a file says.
+func understood(snap document.Snapshot, ciphers *Ciphers) (ConversationSettings, error) {
+	var lost []lostSecret
 	found, err := settings.Of(snap, shape.Reader{
 		Open: func(token string) (secret.Value, error) {
-			value, _, err := s.cfg.Ciphers.Decrypt(token)
+			value, _, err := ciphers.Decrypt(token)
 			return value, err
 		},
 		Lost: func(loc []any, err error) { lost = append(lost, lostSecret{loc, err}) },

@@ -3,9 +3,11 @@ package profile_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,6 +94,61 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 }
 
 // What pydantic takes for a number or a truth value has its plain form here.
+// Settings are remembered by their text: what has the same size and the same time, and
+// what is removed and comes back, is read again.
+func TestConversationSettingsAreThoseOfTheFile(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{"profiles/p.json": `{"model":"openai/m"}`})
+	file, at := filepath.Join(s.Base(), "settings.json"), time.Now()
+	for _, step := range []struct {
+		text string
+		want int64
+	}{
+		{"", 500},
+		{`{"conversation_settings": {"max_iterations": 7}}`, 7},
+		{`{"conversation_settings": {"max_iterations": 8}}`, 8},
+		{`{"conversation_settings": {"max_iterations": 8}}`, 8},
+		{`{"conversation_settings": {"max_iterations": 0}}`, 500},
+		{`{"conversation_settings": {"max_iterations": 7}}`, 7},
+		{"", 500},
+		{`{"conversation_settings": {"max_iterations": 7}}`, 7},
+		{"{", 500},
+	} {
+		var err error
+		if step.text == "" {
+			err = os.RemoveAll(file)
+		} else {
+			err = errors.Join(os.WriteFile(file, []byte(step.text), 0o600), os.Chtimes(file, at, at))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := step.text != "" && step.want == 500
+		if got, err := s.ConversationSettings(); got.MaxIterations != step.want || (err != nil) != refused {
+			t.Errorf("%q: %d steps, %v; want %d", step.text, got.MaxIterations, err, step.want)
+		}
+	}
+}
+
+func BenchmarkConversationSettings(b *testing.B) {
+	for name, text := range map[string]string{"none": "", "some": `{"schema_version": 2, "conversation_settings": {"max_iterations": 7}}`} {
+		b.Run(name, func(b *testing.B) {
+			s := profile.Open(profile.Config{Base: b.TempDir(), Ciphers: ciphers()})
+			if text != "" {
+				if err := os.WriteFile(filepath.Join(s.Base(), "settings.json"), []byte(text), 0o600); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.ConversationSettings(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func TestConversationSettingsHavePlainForms(t *testing.T) {
 	t.Parallel()
 	got := conversationSettings(t, `{

@@ -66,7 +66,8 @@ type Config struct {
 // Store is the profiles and settings in one base directory. It keeps nothing in
 // memory and is safe for concurrent use.
 type Store struct {
-	cfg Config
+	cfg  Config
+	said said
 }
 
 // Open does not touch the directory yet.
@@ -74,7 +75,7 @@ func Open(cfg Config) *Store {
 	if cfg.Models == nil {
 		cfg.Models = canon.Embedded()
 	}
-	return &Store{cfg}
+	return &Store{cfg: cfg}
 }
 
 // Base is the base directory.
