@@ -108,7 +108,11 @@ func nativeRoutes(t *testing.T) (rows []string) {
 	cookies := apisession.New(time.Now)
 	native := openhandsapi.Over(openhandsapi.Parts{
 		Boxes: boxpool.New(boxpool.Config{}), Logins: logins.New(logins.Config{}), Cookies: cookies, Probes: apiprobes.Config{Now: time.Now},
-		Commands: shell.New(shell.Config{Dir: t.TempDir(), Now: time.Now}), Events: live.New(live.Config{Now: time.Now}), Settings: settings.Config{Store: struct{ settings.Store }{}},
+		Commands: shell.New(shell.Config{Dir: t.TempDir(), Now: time.Now}), Events: live.New(live.Config{Now: time.Now}), Settings: settings.Config{Store: settings.Store{
+			Settings: struct{ settings.Values }{}, Servers: struct{ settings.Servers }{}, Secrets: struct{ settings.Secrets }{},
+			LLMProfiles: struct{ settings.LLMProfiles }{}, AgentProfiles: struct{ settings.AgentProfiles }{},
+			MetaProfiles: struct{ settings.MetaProfiles }{}, Connections: struct{ settings.Connections }{},
+		}},
 	})
 	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = admitted{native}, nativeTokens{} })
 	for _, route := range native.List() {

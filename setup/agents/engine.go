@@ -58,7 +58,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	profiles.alone = boxes.WhyDemoAlone()
 	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
-	profiles.agents = roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
+	profiles.agents = roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
@@ -67,7 +67,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		NewTools: boxes.Tools(toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept), Now: env.Now, Router: files.Router,
+			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept.Logins), Now: env.Now, Router: files.Router,
 		})),
 		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,

@@ -25,5 +25,5 @@ func OpenRoster(env *setup.Env, s *config.Settings) (*roster.Roster, error) {
 	store := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
 	profiles := &engineProfiles{store: store, state: dirs.State, demo: s.Demo}
 	recipes := files.New(files.Config{Profiles: store, Ciphers: ciphers, Now: env.Now, Log: slog.New(slog.DiscardHandler)})
-	return roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes, Profiles: profiles.List}), nil
+	return roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes.AgentProfiles, Profiles: profiles.List}), nil
 }

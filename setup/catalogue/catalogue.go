@@ -37,7 +37,7 @@ func Of(user skill.User, servers *Trial) catalogue.Config {
 		Tools:  toolset.Names(),
 		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
 		Agents: func(ctx context.Context, dir string, own, builtin bool) []catalogue.Agent {
-			return agentsOf(ctx, dir, user, own, builtin, servers.kept.MaskedServers)
+			return agentsOf(ctx, dir, user, own, builtin, servers.kept.Servers.Masked)
 		},
 		ReadFile:  readProjectFile,
 		TryServer: func(ctx context.Context, t catalogue.Trial) (catalogue.Tried, error) { return servers.run(ctx, t, nil) },

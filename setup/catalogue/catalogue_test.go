@@ -88,7 +88,7 @@ Work.
 		t.Fatal(err)
 	}
 	kept := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: t.TempDir()}), Now: time.Now})
-	found := agentsOf(t.Context(), project, skill.User{}, false, false, kept.MaskedServers)
+	found := agentsOf(t.Context(), project, skill.User{}, false, false, kept.Servers.Masked)
 	if len(found) != 1 {
 		t.Fatal(found)
 	}

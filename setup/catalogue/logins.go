@@ -10,14 +10,14 @@ import (
 )
 
 // Logins are the logins to MCP servers in OpenHands' settings, for the agents.
-func Logins(kept *files.Store) oauth.Store { return storedLogins{kept} }
+func Logins(kept *files.Logins) oauth.Store { return storedLogins{kept} }
 
 // storedLogins are the logins to MCP servers in OpenHands' settings.
-type storedLogins struct{ kept *files.Store }
+type storedLogins struct{ kept *files.Logins }
 
 // Load implements [oauth.Store].
 func (l storedLogins) Load(_ context.Context, url string) (oauth.State, bool, error) {
-	data, known, err := l.kept.Login(url)
+	data, known, err := l.kept.Get(url)
 	if err != nil || !known || data == nil {
 		return oauth.State{}, known, err
 	}
@@ -34,5 +34,5 @@ func (l storedLogins) Save(ctx context.Context, url string, s oauth.State) error
 	if err != nil {
 		return fmt.Errorf("encode the login: %w", err)
 	}
-	return l.kept.SaveLogin(ctx, url, data)
+	return l.kept.Save(ctx, url, data)
 }

@@ -127,16 +127,16 @@ func TestALoginFromTheClientToTheConversation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := kept.AddServer(t.Context(), "srv", plain); err != nil {
+			if _, err := kept.Servers.Add(t.Context(), "srv", plain); err != nil {
 				t.Fatal(err)
 			}
 			as.Revoke(false)
-			stateBefore, _, err := kept.Login(as.MCP)
+			stateBefore, _, err := kept.Logins.Get(as.MCP)
 			if err != nil {
 				t.Fatal(err)
 			}
 			converse(t, as, kept, "")
-			stateAfter, known, err := kept.Login(as.MCP)
+			stateAfter, known, err := kept.Logins.Get(as.MCP)
 			if err != nil || !known || bytes.Equal(stateBefore, stateAfter) || !bytes.Contains(stateAfter, []byte("refresh-")) {
 				t.Errorf("the renewed login was not stored: %v", err)
 			}
@@ -176,7 +176,7 @@ func converse(t *testing.T, as *oauthtest.Server, kept *files.Store, why string)
 	t.Helper()
 	client, err := mcp.Connect(t.Context(), mcp.Config{
 		Servers: json.RawMessage(`{"srv":{"url":"` + as.MCP + `","auth":{"strategy":"oauth2"}}}`), HTTP: http.DefaultTransport, Version: "test",
-		Logins: storedLogins{kept}, Now: time.Now,
+		Logins: storedLogins{kept.Logins}, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

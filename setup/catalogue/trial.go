@@ -58,7 +58,7 @@ func (t *Trial) Login(ctx context.Context, of catalogue.Trial, b logins.Browser)
 
 // run tries a server in an empty directory, which is gone afterwards.
 func (t *Trial) run(ctx context.Context, of catalogue.Trial, browser *oauth.Browser) (_ catalogue.Tried, err error) {
-	servers, err := json.Marshal(map[string]json.RawMessage{of.Name: t.kept.PlainServer(of.Server)})
+	servers, err := json.Marshal(map[string]json.RawMessage{of.Name: t.kept.Servers.Plain(of.Server)})
 	if err != nil {
 		return catalogue.Tried{}, fmt.Errorf("encode the server: %w", err)
 	}
@@ -112,7 +112,7 @@ func (t *Trial) loginOf(ctx context.Context, client *mcp.Client, name string) (j
 	if err != nil {
 		return nil, fmt.Errorf("encode the login: %w", err)
 	}
-	return t.kept.SealedLogin(data)
+	return t.kept.Logins.Seal(data)
 }
 
 // callTool makes one call. That there is no such tool is a result, as it is with an

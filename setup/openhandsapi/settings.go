@@ -42,7 +42,7 @@ func OpenFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers
 const lockPatience = 10 * time.Second
 
 // launches gives conversations the agent profiles that they begin with.
-type launches struct{ *files.Store }
+type launches struct{ *files.AgentProfiles }
 
 // AgentProfile implements [conversations.AgentProfiles].
 func (l launches) AgentProfile(ctx context.Context, id, llm string) (conversations.AgentProfile, error) {
@@ -52,10 +52,18 @@ func (l launches) AgentProfile(ctx context.Context, id, llm string) (conversatio
 	}, err
 }
 
+// settingsStore is what the routes of the settings change.
+func settingsStore(kept *files.Store) settings.Store {
+	return settings.Store{
+		Settings: kept.Settings, Servers: kept.Servers, Secrets: kept.Secrets, Connections: kept.Connections,
+		LLMProfiles: kept.LLMProfiles, AgentProfiles: kept.AgentProfiles, MetaProfiles: kept.MetaProfiles,
+	}
+}
+
 // secretOr finds secrets of the user; one that is not there is "".
-func secretOr(store *files.Store) func(context.Context, string) (string, error) {
+func secretOr(secrets *files.Secrets) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
-		value, err := store.Secret(ctx, name)
+		value, err := secrets.Get(ctx, name)
 		if e, ok := errors.AsType[*openhands.Error](err); ok && e.Kind == openhands.NotFound {
 			return "", nil
 		}

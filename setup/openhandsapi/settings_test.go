@@ -56,7 +56,7 @@ func TestTheStartByAnAgentProfileSeesItsMetaProfile(t *testing.T) {
 	write("profiles/a.json", `{"model":"openai/m"}`)
 	write("agent-profiles/p.json", `{"schema_version":4,"id":"`+id+`","name":"p","revision":1,"llm_profile_ref":"a","enable_classify_and_switch_llm_tool":true,"meta_profile_ref":"router"}`)
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
-	from := launches{files.New(files.Config{Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})}
+	from := launches{files.New(files.Config{Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now}).AgentProfiles}
 	_, err := from.AgentProfile(t.Context(), id, "")
 	if gone, ok := errors.AsType[*openhands.Error](err); !ok || gone.Kind != openhands.Invalid || gone.Detail == nil {
 		t.Errorf("without its meta-profile: %v", err)

@@ -25,10 +25,10 @@ import (
 
 // Recipes are the agent profiles of OpenHands.
 type Recipes interface {
-	ListAgentProfiles() ([]openhands.AgentProfile, error)
+	All() ([]openhands.AgentProfile, error)
 	Resolve(ctx context.Context, id string) (openhands.Launch, error)
-	// AgentProfilePath is the file of the one with that name.
-	AgentProfilePath(name string) string
+	// Path is the file of the one with that name.
+	Path(name string) string
 }
 
 // Config says where agents are.
@@ -217,12 +217,12 @@ func (l *listing) recipes(store Recipes) error {
 	if store == nil {
 		return nil
 	}
-	all, err := store.ListAgentProfiles()
+	all, err := store.All()
 	if err != nil {
 		return err
 	}
 	for _, p := range all {
-		path := store.AgentProfilePath(p.Name)
+		path := store.Path(p.Name)
 		switch {
 		case strings.HasPrefix(p.Name, ownRecipes):
 			continue

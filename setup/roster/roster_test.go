@@ -38,7 +38,7 @@ func newPlace(t *testing.T, content map[string]string) *place {
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
 	store := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: p.base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})
 	p.Roster = roster.New(roster.Config{
-		Home: p.home, Base: p.base, Recipes: store, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
+		Home: p.home, Base: p.base, Recipes: store.AgentProfiles, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
 		Profiles: func(context.Context) ([]agentapi.Profile, error) {
 			return []agentapi.Profile{{Name: "fast", Model: "openai/fast", Active: true}, {Name: "slow", Model: "openai/slow"}}, nil
 		},

@@ -12,9 +12,9 @@ import (
 
 func (s *server) agentProfileRoutes() []wire.Route {
 	const path, one = "/api/agent-profiles", "/api/agent-profiles/{name}"
-	k := kind{"Agent profile", s.saveAgentProfile, s.Store.RemoveAgentProfile, s.Store.RenameAgentProfile}
+	k := kind{"Agent profile", s.saveAgentProfile, s.Store.AgentProfiles.Remove, s.Store.AgentProfiles.Rename}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Agent profiles; the first call makes one of the settings", Handle: list(s.Store.AgentProfiles)},
+		{Method: http.MethodGet, Path: path, Summary: "Agent profiles; the first call makes one of the settings", Handle: list(s.Store.AgentProfiles.List)},
 		{Method: http.MethodGet, Path: one, Summary: "One agent profile", Handle: byName(http.StatusOK, s.agentProfile)},
 		{Method: http.MethodPost, Path: one, Summary: "Save an agent profile", Body: true, Handle: k.saved()},
 		{Method: http.MethodDelete, Path: one, Summary: "Delete an agent profile", Handle: k.removed()},
@@ -31,7 +31,7 @@ func (s *server) agentProfileRoutes() []wire.Route {
 }
 
 func (s *server) agentProfile(r *http.Request, name string) (any, error) {
-	found, err := s.Store.AgentProfile(r.Context(), name)
+	found, err := s.Store.AgentProfiles.Get(r.Context(), name)
 	return map[string]any{"name": name, "profile": found}, err
 }
 
@@ -47,7 +47,7 @@ func (s *server) saveAgentProfile(r *http.Request, name string) error {
 	if members == nil {
 		return pydantic.Refuse(pydantic.NoDict().At([]any{"body"}, nil))
 	}
-	return s.Store.SaveAgentProfile(r.Context(), name, members)
+	return s.Store.AgentProfiles.Save(r.Context(), name, members)
 }
 
 // materialize reports what an agent profile would give. The body may have a draft, which
@@ -58,7 +58,7 @@ func (s *server) materialize(r *http.Request, name string) (openhands.Diagnosis,
 		return openhands.Diagnosis{}, err
 	}
 	if raw == nil || string(raw) == "null" {
-		return s.Store.Diagnose(r.Context(), name, nil)
+		return s.Store.AgentProfiles.Diagnose(r.Context(), name, nil)
 	}
 	o, err := pydantic.NewObject(raw, "body")
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *server) materialize(r *http.Request, name string) (openhands.Diagnosis,
 	if err := decodeObject(draft, &members, "body", "profile"); err != nil {
 		return openhands.Diagnosis{}, err
 	}
-	return s.Store.Diagnose(r.Context(), name, members)
+	return s.Store.AgentProfiles.Diagnose(r.Context(), name, members)
 }
 
 // maxID is how many characters the id of an agent profile may have.
@@ -89,5 +89,5 @@ func (s *server) activateAgentProfile(r *http.Request) (any, error) {
 	}
 	return map[string]any{
 		"id": id, "message": fmt.Sprintf("Agent profile '%s' activated", id), "agent_settings_applied": false,
-	}, s.Store.ActivateAgentProfile(r.Context(), id)
+	}, s.Store.AgentProfiles.Activate(r.Context(), id)
 }

@@ -12,7 +12,7 @@ import (
 func (s *server) connectionRoutes() []wire.Route {
 	const path, one = "/api/llm/provider-connections", "/api/llm/provider-connections/{connection_id}"
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Keys and URLs that LLM profiles share", Handle: list(s.Store.Connections)},
+		{Method: http.MethodGet, Path: path, Summary: "Keys and URLs that LLM profiles share", Handle: list(s.Store.Connections.List)},
 		{Method: http.MethodPost, Path: path, Summary: "Store a provider connection", Body: true, Handle: answer(http.StatusCreated, s.addConnection)},
 		{Method: http.MethodPatch, Path: one, Summary: "Change a provider connection", Body: true, Handle: answer(http.StatusOK, s.patchConnection)},
 		{Method: http.MethodDelete, Path: one, Summary: "Delete a provider connection", Handle: answer(http.StatusOK, s.removeConnection)},
@@ -40,7 +40,7 @@ func (s *server) addConnection(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Store.AddConnection(r.Context(), change)
+	return s.Store.Connections.Add(r.Context(), change)
 }
 
 func (s *server) patchConnection(r *http.Request) (any, error) {
@@ -66,11 +66,11 @@ func (s *server) patchConnection(r *http.Request) (any, error) {
 	case slices.Contains(given, "api_key") && !o.Has("api_key"):
 		return nil, wire.Refuse(http.StatusUnprocessableEntity, "api_key cannot be cleared; provide a new key to rotate it")
 	}
-	return s.Store.PatchConnection(r.Context(), r.PathValue("connection_id"), change)
+	return s.Store.Connections.Patch(r.Context(), r.PathValue("connection_id"), change)
 }
 
 func (s *server) removeConnection(r *http.Request) (any, error) {
-	return s.Store.RemoveConnection(r.Context(), r.PathValue("connection_id"))
+	return s.Store.Connections.Remove(r.Context(), r.PathValue("connection_id"))
 }
 
 // The highest numbers of characters of a connection's texts.

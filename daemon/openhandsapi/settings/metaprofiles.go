@@ -9,9 +9,9 @@ import (
 
 func (s *server) metaProfileRoutes() []wire.Route {
 	const path, one = "/api/meta-profiles", "/api/meta-profiles/{name}"
-	k := kind{noun: "Meta-profile", save: s.saveMetaProfile, remove: s.Store.RemoveMetaProfile}
+	k := kind{noun: "Meta-profile", save: s.saveMetaProfile, remove: s.Store.MetaProfiles.Remove}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "Meta-profiles, which name LLM profiles for kinds of tasks", Handle: list(s.Store.MetaProfiles)},
+		{Method: http.MethodGet, Path: path, Summary: "Meta-profiles, which name LLM profiles for kinds of tasks", Handle: list(s.Store.MetaProfiles.List)},
 		{Method: http.MethodGet, Path: one, Summary: "One meta-profile", Handle: byName(http.StatusOK, s.metaProfile)},
 		{Method: http.MethodPost, Path: one, Summary: "Save a meta-profile", Body: true, Handle: k.saved()},
 		{Method: http.MethodDelete, Path: one, Summary: "Delete a meta-profile", Handle: k.removed()},
@@ -20,7 +20,7 @@ func (s *server) metaProfileRoutes() []wire.Route {
 }
 
 func (s *server) metaProfile(r *http.Request, name string) (any, error) {
-	config, err := s.Store.MetaProfile(r.Context(), name)
+	config, err := s.Store.MetaProfiles.Get(r.Context(), name)
 	return map[string]any{"name": name, "config": config}, err
 }
 
@@ -29,11 +29,11 @@ func (s *server) saveMetaProfile(r *http.Request, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.SaveMetaProfile(r.Context(), name, body.JSON())
+	return s.Store.MetaProfiles.Save(r.Context(), name, body.JSON())
 }
 
 func (s *server) activateMetaProfile(r *http.Request, name string) (any, error) {
-	applied, err := s.Store.ActivateMetaProfile(r.Context(), name)
+	applied, err := s.Store.MetaProfiles.Activate(r.Context(), name)
 	message := fmt.Sprintf("Meta-profile '%s' activated", name)
 	if !applied {
 		message = fmt.Sprintf("Meta-profile '%s' not activated: the current agent settings cannot route between models", name)

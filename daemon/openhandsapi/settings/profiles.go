@@ -12,9 +12,9 @@ import (
 
 func (s *server) profileRoutes() []wire.Route {
 	const path, one = "/api/profiles", "/api/profiles/{name}"
-	k := kind{"Profile", s.saveProfile, s.Store.RemoveLLMProfile, s.Store.RenameLLMProfile}
+	k := kind{"Profile", s.saveProfile, s.Store.LLMProfiles.Remove, s.Store.LLMProfiles.Rename}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: path, Summary: "LLM profiles", Handle: list(s.Store.LLMProfiles)},
+		{Method: http.MethodGet, Path: path, Summary: "LLM profiles", Handle: list(s.Store.LLMProfiles.List)},
 		{
 			Method: http.MethodGet, Path: one, Summary: "One LLM profile; X-Expose-Secrets says how secrets are shown",
 			Handle: byName(http.StatusOK, s.profile),
@@ -32,7 +32,7 @@ func (s *server) profile(r *http.Request, name string) (openhands.LLMConfig, err
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
-	return s.Store.LLMProfile(r.Context(), name, e)
+	return s.Store.LLMProfiles.Get(r.Context(), name, e)
 }
 
 // readLLM reads the body of a call that sends an LLM, which may be null here.
@@ -55,13 +55,13 @@ func (s *server) saveProfile(r *http.Request, name string) error {
 	if err := o.Err(); err != nil {
 		return err
 	}
-	return s.Store.SaveLLMProfile(r.Context(), name, llm, secrets)
+	return s.Store.LLMProfiles.Save(r.Context(), name, llm, secrets)
 }
 
 func (s *server) activateProfile(r *http.Request, name string) (any, error) {
 	return map[string]any{
 		"name": name, "message": fmt.Sprintf("Profile '%s' activated and applied to current settings", name), "llm_applied": true,
-	}, s.Store.ActivateLLMProfile(r.Context(), name)
+	}, s.Store.LLMProfiles.Activate(r.Context(), name)
 }
 
 func (s *server) validateProfile(r *http.Request, _ string) (any, error) {
@@ -72,7 +72,7 @@ func (s *server) validateProfile(r *http.Request, _ string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	llm, err := s.Store.ParseLLM(sent)
+	llm, err := s.Store.LLMProfiles.Parse(sent)
 	if err != nil {
 		return nil, err
 	}

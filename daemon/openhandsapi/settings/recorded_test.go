@@ -63,7 +63,11 @@ func newServer(t testing.TB) *server {
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	store := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now, Log: log})
 	s.Handler = openhandsapi.New(openhandsapi.Config{Logger: log, Routes: settings.Routes(settings.Config{
-		Store: store, Logger: log,
+		Store: settings.Store{
+			Settings: store.Settings, Servers: store.Servers, Secrets: store.Secrets, LLMProfiles: store.LLMProfiles,
+			AgentProfiles: store.AgentProfiles, MetaProfiles: store.MetaProfiles, Connections: store.Connections,
+		},
+		Logger: log,
 		Try: func(context.Context, json.RawMessage) settings.Trial {
 			return settings.Trial{Type: "LLMServiceUnavailableError", Msg: "refused"}
 		},

@@ -32,7 +32,7 @@ func checkSecretName(name string) error {
 }
 
 func (s *server) secrets(r *http.Request) (any, error) {
-	list, err := s.Store.Secrets(r.Context())
+	list, err := s.Store.Secrets.List(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *server) setSecret(r *http.Request) (any, error) {
 	if !realSecret(*body.Value) {
 		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Secret value must not be empty or redacted")
 	}
-	if err := s.Store.SetSecret(r.Context(), *body.Name, *body.Value, body.Description); err != nil {
+	if err := s.Store.Secrets.Set(r.Context(), *body.Name, *body.Value, body.Description); err != nil {
 		return nil, err
 	}
 	return openhands.SecretInfo{Name: *body.Name, Description: body.Description}, nil
@@ -77,7 +77,7 @@ func (s *server) secret(w http.ResponseWriter, r *http.Request) error {
 	if err := checkSecretName(name); err != nil {
 		return err
 	}
-	value, err := s.Store.Secret(r.Context(), name)
+	value, err := s.Store.Secrets.Get(r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *server) removeSecret(r *http.Request) (any, error) {
 	if err := checkSecretName(name); err != nil {
 		return nil, err
 	}
-	if err := s.Store.RemoveSecret(r.Context(), name); err != nil {
+	if err := s.Store.Secrets.Remove(r.Context(), name); err != nil {
 		return nil, err
 	}
 	return map[string]bool{"deleted": true}, nil

@@ -17,71 +17,76 @@ import (
 )
 
 // Store keeps the values. Its failures are *openhands.Error, or are the program's.
-type Store interface {
-	Values
-	Secrets
-	LLMProfiles
-	AgentProfiles
-	MetaProfiles
-	Connections
+type Store struct {
+	Settings      Values
+	Servers       Servers
+	Secrets       Secrets
+	LLMProfiles   LLMProfiles
+	AgentProfiles AgentProfiles
+	MetaProfiles  MetaProfiles
+	Connections   Connections
 }
 
 // Values are the settings.
 type Values interface {
-	Settings(ctx context.Context, e openhands.Exposure) (openhands.Settings, error)
+	Get(ctx context.Context, e openhands.Exposure) (openhands.Settings, error)
 	Patch(ctx context.Context, p openhands.Patch) (openhands.Settings, error)
-	AddServer(ctx context.Context, name string, server []byte) (openhands.Settings, error)
-	PatchServer(ctx context.Context, name string, patch []byte) (openhands.Settings, error)
-	RemoveServer(ctx context.Context, name string) (openhands.Settings, error)
+}
+
+// Servers are the tool servers (MCP) of the settings.
+type Servers interface {
+	Add(ctx context.Context, name string, server []byte) (openhands.Settings, error)
+	Patch(ctx context.Context, name string, patch []byte) (openhands.Settings, error)
+	Remove(ctx context.Context, name string) (openhands.Settings, error)
 }
 
 // Secrets are the user's secrets.
 type Secrets interface {
-	Secrets(ctx context.Context) ([]openhands.SecretInfo, error)
-	Secret(ctx context.Context, name string) (string, error)
-	SetSecret(ctx context.Context, name, value string, description *string) error
-	RemoveSecret(ctx context.Context, name string) error
+	List(ctx context.Context) ([]openhands.SecretInfo, error)
+	Get(ctx context.Context, name string) (string, error)
+	Set(ctx context.Context, name, value string, description *string) error
+	Remove(ctx context.Context, name string) error
 }
 
 // LLMProfiles are the LLM profiles.
 type LLMProfiles interface {
-	LLMProfiles(ctx context.Context) (openhands.LLMProfiles, error)
-	LLMProfile(ctx context.Context, name string, e openhands.Exposure) (openhands.LLMConfig, error)
-	SaveLLMProfile(ctx context.Context, name string, llm json.RawMessage, secrets bool) error
-	RemoveLLMProfile(ctx context.Context, name string) error
-	RenameLLMProfile(ctx context.Context, name, to string) error
-	ActivateLLMProfile(ctx context.Context, name string) error
-	ParseLLM(llm json.RawMessage) (json.RawMessage, error)
+	List(ctx context.Context) (openhands.LLMProfiles, error)
+	Get(ctx context.Context, name string, e openhands.Exposure) (openhands.LLMConfig, error)
+	Save(ctx context.Context, name string, llm json.RawMessage, secrets bool) error
+	Remove(ctx context.Context, name string) error
+	Rename(ctx context.Context, name, to string) error
+	Activate(ctx context.Context, name string) error
+	Parse(llm json.RawMessage) (json.RawMessage, error)
 }
 
 // AgentProfiles are the recipes of agents.
 type AgentProfiles interface {
-	AgentProfiles(ctx context.Context) (openhands.AgentProfiles, error)
-	AgentProfile(ctx context.Context, name string) (map[string]any, error)
-	SaveAgentProfile(ctx context.Context, name string, members map[string]any) error
-	RemoveAgentProfile(ctx context.Context, name string) error
-	RenameAgentProfile(ctx context.Context, name, to string) error
-	ActivateAgentProfile(ctx context.Context, id string) error
+	List(ctx context.Context) (openhands.AgentProfiles, error)
+	Get(ctx context.Context, name string) (map[string]any, error)
+	Save(ctx context.Context, name string, members map[string]any) error
+	Remove(ctx context.Context, name string) error
+	Rename(ctx context.Context, name, to string) error
+	Activate(ctx context.Context, id string) error
 	// Diagnose says what an agent profile would give; with a draft, that in its place.
 	Diagnose(ctx context.Context, name string, draft map[string]any) (openhands.Diagnosis, error)
 }
 
 // MetaProfiles are the choices of LLM profiles by kinds of tasks.
 type MetaProfiles interface {
-	MetaProfiles(ctx context.Context) (openhands.MetaProfiles, error)
-	MetaProfile(ctx context.Context, name string) (map[string]any, error)
-	SaveMetaProfile(ctx context.Context, name string, members json.RawMessage) error
-	RemoveMetaProfile(ctx context.Context, name string) error
-	// ActivateMetaProfile reports false where the agent of the settings chooses no model.
-	ActivateMetaProfile(ctx context.Context, name string) (bool, error)
+	List(ctx context.Context) (openhands.MetaProfiles, error)
+	Get(ctx context.Context, name string) (map[string]any, error)
+	Save(ctx context.Context, name string, members json.RawMessage) error
+	Remove(ctx context.Context, name string) error
+	// Activate reports false where the agent of the settings chooses no model.
+	Activate(ctx context.Context, name string) (bool, error)
 }
 
 // Connections are the provider connections.
 type Connections interface {
-	Connections(ctx context.Context) ([]openhands.Connection, error)
-	AddConnection(ctx context.Context, c openhands.ConnectionChange) (openhands.Connection, error)
-	PatchConnection(ctx context.Context, id string, c openhands.ConnectionChange) (openhands.Connection, error)
-	RemoveConnection(ctx context.Context, id string) (openhands.Connection, error)
+	List(ctx context.Context) ([]openhands.Connection, error)
+	Add(ctx context.Context, c openhands.ConnectionChange) (openhands.Connection, error)
+	Patch(ctx context.Context, id string, c openhands.ConnectionChange) (openhands.Connection, error)
+	Remove(ctx context.Context, id string) (openhands.Connection, error)
 }
 
 // Trial is how an LLM answered a small question.

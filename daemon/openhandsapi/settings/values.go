@@ -35,7 +35,7 @@ func (s *server) values(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.Store.Settings(r.Context(), e)
+	values, err := s.Store.Settings.Get(r.Context(), e)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *server) patch(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Store.Patch(r.Context(), p)
+	return s.Store.Settings.Patch(r.Context(), p)
 }
 
 // readPatch reads the body of a change. A diff that is null changes nothing; a name
@@ -123,7 +123,7 @@ func (s *server) addServer(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body.JSON())
+	return s.Store.Servers.Add(r.Context(), r.PathValue("settings_key"), body.JSON())
 }
 
 func (s *server) patchServer(r *http.Request) (any, error) {
@@ -131,9 +131,9 @@ func (s *server) patchServer(r *http.Request) (any, error) {
 	if err := wire.ReadBody(r, &patch, false); err != nil {
 		return nil, err
 	}
-	return s.Store.PatchServer(r.Context(), r.PathValue("settings_key"), patch)
+	return s.Store.Servers.Patch(r.Context(), r.PathValue("settings_key"), patch)
 }
 
 func (s *server) removeServer(r *http.Request) (any, error) {
-	return s.Store.RemoveServer(r.Context(), r.PathValue("settings_key"))
+	return s.Store.Servers.Remove(r.Context(), r.PathValue("settings_key"))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -14,33 +13,42 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
-	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
+
+// AgentProfiles are the recipes of agents.
+type AgentProfiles struct {
+	place
+
+	files    *recipeFiles
+	settings *settingsFile
+	llms     *LLMProfiles
+	metas    *metaFiles
+}
 
 // maxAgentProfiles is how many recipes OpenHands lets people make.
 const maxAgentProfiles = 50
 
-// AgentProfiles are all recipes of agents. One of them is always the active one, as in
+// List returns all recipes of agents. One of them is always the active one, as in
 // OpenHands: where none is, it is made of the settings.
-func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, error) {
+func (s *AgentProfiles) List(ctx context.Context) (openhands.AgentProfiles, error) {
 	if err := s.ensureActive(ctx); err != nil {
 		return openhands.AgentProfiles{}, err
 	}
-	snaps, err := s.agentProfiles()
+	snaps, err := s.files.all()
 	if err != nil {
 		return openhands.AgentProfiles{}, err
 	}
-	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: s.load().ActiveAgent}, nil
+	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: s.settings.load().ActiveAgent}, nil
 }
 
 // ensureActive makes the recipe "default" the active one where the active one is not there.
 // It is made of the settings if there is none. Where it cannot be used or made, the first
 // other recipe is the active one.
-func (s *Store) ensureActive(ctx context.Context) error {
-	now := s.load()
+func (s *AgentProfiles) ensureActive(ctx context.Context) error {
+	now := s.settings.load()
 	if now.ActiveAgent != nil {
-		if _, err := s.agentName(*now.ActiveAgent); err == nil {
+		if _, err := s.files.nameOf(*now.ActiveAgent); err == nil {
 			return nil
 		}
 	}
@@ -53,7 +61,7 @@ func (s *Store) ensureActive(ctx context.Context) error {
 			return err
 		}
 	}
-	snaps, err := s.agentProfiles()
+	snaps, err := s.files.all()
 	if err != nil {
 		return err
 	}
@@ -72,128 +80,45 @@ func (s *Store) ensureActive(ctx context.Context) error {
 	return s.point(ctx, id)
 }
 
-func (s *Store) unusable(name string) bool {
-	_, err := s.agentProfile(name)
+func (s *AgentProfiles) unusable(name string) bool {
+	_, err := s.files.read(name)
 	return err != nil
 }
 
-// ListAgentProfiles are all recipes of agents that there are. It makes none.
-func (s *Store) ListAgentProfiles() ([]openhands.AgentProfile, error) {
-	snaps, err := s.agentProfiles()
+// All returns all recipes of agents that there are. It makes none.
+func (s *AgentProfiles) All() ([]openhands.AgentProfile, error) {
+	snaps, err := s.files.all()
 	return summaries(snaps), err
 }
 
-func summaries(snaps []document.Snapshot) []openhands.AgentProfile {
-	out := []openhands.AgentProfile{}
-	for _, snap := range snaps {
-		if snap.Doc != nil && snap.Gate == nil && document.ValidName(snap.File.Name()) {
-			out = append(out, agentSummary(snap))
-		}
-	}
-	return out
-}
-
-// agentProfiles are the files of recipes, those that cannot be read included.
-func (s *Store) agentProfiles() ([]document.Snapshot, error) {
-	entries, err := document.ListDir(document.AgentProfilesDir(s.base))
-	if err != nil {
-		return nil, fmt.Errorf("list agent profiles: %w", err)
-	}
-	out := make([]document.Snapshot, 0, len(entries))
-	for _, e := range entries {
-		out = append(out, document.AgentProfileFile(s.base, document.Stem(e)).ReadAs(e.Type()))
-	}
-	return out, nil
-}
-
-func agentSummary(snap document.Snapshot) openhands.AgentProfile {
-	root := snap.Doc.Root()
-	p := openhands.AgentProfile{ID: text(root.Get("id")), Name: snap.File.Name(), Kind: "openhands"}
-	if kind, ok := root.Get("agent_kind").Text(); ok {
-		p.Kind = kind
-	}
-	if n, ok := root.Get("revision").Int(); ok {
-		p.Revision = &n
-	}
-	if snap.Newer() {
-		p.Newer = snap.Sealed.Error()
-	}
-	if p.Kind == "openhands" {
-		p.LLM = text(root.Get("llm_profile_ref"))
-	}
-	if refs := root.Get("mcp_server_refs"); refs.Kind() == jsonedit.Array {
-		names := []string{}
-		for v := range refs.Elements() {
-			name, _ := v.Text()
-			names = append(names, name)
-		}
-		p.Servers = &names
-	}
-	return p
-}
-
-// AgentProfile is one recipe.
-func (s *Store) AgentProfile(_ context.Context, name string) (map[string]any, error) {
-	tree, err := s.agentProfile(name)
+// Get returns one recipe.
+func (s *AgentProfiles) Get(_ context.Context, name string) (map[string]any, error) {
+	tree, err := s.files.read(name)
 	if err != nil {
 		return nil, err
 	}
 	return exposed(newestRecipe(tree), shape.Plain) // it has no secrets
 }
 
-func (s *Store) agentProfile(name string) (shape.Tree, error) {
-	f, err := s.agentFile(name)
-	if err != nil {
-		return nil, err
-	}
-	snap := f.Read()
-	switch {
-	case snap.Missing():
-		return nil, noAgentProfile(name)
-	case snap.Gate != nil:
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: the file %s", name, snap.Gate.Msg)
-	}
-	tree, faults, err := s.readRecipe(snap.Doc)
-	if err != nil {
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v", name, err)
-	}
-	if len(faults) > 0 {
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
-	}
-	return tree, nil
-}
-
-func (s *Store) agentFile(name string) (document.File, error) {
-	clean, err := profile.CleanName(name)
-	if err != nil {
-		return document.File{}, refuse(openhands.Malformed, "Invalid profile name: '%s'.", name)
-	}
-	return document.AgentProfileFile(s.base, clean), nil
-}
-
-func noAgentProfile(name string) error {
-	return refuse(openhands.NotFound, "Agent profile '%s' not found", name)
-}
-
-// SaveAgentProfile stores a recipe, a JSON object, in the place of one of that name. A
+// Save stores a recipe, a JSON object, in the place of one of that name. A
 // new one gets an id, an old one keeps its own and counts its revisions.
-func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[string]any) error {
+func (s *AgentProfiles) Save(ctx context.Context, name string, members map[string]any) error {
 	members = shape.Merge(members, map[string]any{"name": name}, true)
-	tree, err := sent(members).read(s)
+	tree, err := sent(members).read(s.files)
 	if err != nil {
 		return err
 	}
-	f, err := s.agentFile(name)
+	f, err := s.files.file(name)
 	if err != nil {
 		return err
 	}
-	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree, members) }))
+	return busy(f.WithLock(ctx, s.cfg.Locking, func() error { return s.write(f, tree, members) }))
 }
 
 // sent is a recipe that a client sent.
 type sent map[string]any
 
-func (m sent) read(s *Store) (shape.Tree, error) {
+func (m sent) read(files *recipeFiles) (shape.Tree, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, refuse(openhands.Invalid, "Invalid agent profile")
@@ -202,7 +127,7 @@ func (m sent) read(s *Store) (shape.Tree, error) {
 	if err != nil {
 		return nil, refuse(openhands.Invalid, "Invalid agent profile")
 	}
-	tree, faults, err := s.readRecipe(doc)
+	tree, faults, err := files.parse(doc)
 	if version, _ := shape.RecipeVersionOf(doc.Root()); err != nil || version > shape.RecipeVersion || doc.Irregular().NaN {
 		return nil, refuse(openhands.Invalid, "Invalid agent profile")
 	}
@@ -231,14 +156,14 @@ func isUUID(v jsonedit.Value) bool {
 	return err == nil
 }
 
-// RemoveAgentProfile deletes a recipe. One that is not there is no failure.
-func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
-	f, err := s.agentFile(name)
+// Remove deletes a recipe. One that is not there is no failure.
+func (s *AgentProfiles) Remove(ctx context.Context, name string) error {
+	f, err := s.files.file(name)
 	if err != nil {
 		return err
 	}
 	var id *string
-	err = f.WithLock(ctx, s.Locking, func() error {
+	err = f.WithLock(ctx, s.cfg.Locking, func() error {
 		if snap := f.Read(); snap.Doc != nil {
 			id = text(snap.Doc.Root().Get("id"))
 		}
@@ -250,20 +175,20 @@ func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
 	if err != nil || id == nil {
 		return busy(err)
 	}
-	if now := s.load().ActiveAgent; now == nil || *now != *id {
+	if now := s.settings.load().ActiveAgent; now == nil || *now != *id {
 		return nil
 	}
-	err = s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
+	err = s.settings.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		after := before
 		after.ActiveAgent = nil
 		var err error
 		if before.Agent.Text("agent_kind") != "openhands" { // what is left is of the recipe that was removed
-			if after.Agent, _, err = s.readJSON(shape.AgentSettings(), []byte("{}")); err != nil {
+			if after.Agent, _, err = s.sealing.readJSON(shape.AgentSettings(), []byte("{}")); err != nil {
 				return nil, err
 			}
 			after.Agent["mcp_config"] = before.Agent["mcp_config"]
 		}
-		return s.write(doc, before, after)
+		return s.settings.write(doc, before, after)
 	})
 	if err != nil {
 		return err
@@ -271,17 +196,17 @@ func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
 	return s.ensureActive(ctx)
 }
 
-// RenameAgentProfile gives a recipe another name. Its id stays.
-func (s *Store) RenameAgentProfile(ctx context.Context, name, to string) error {
-	from, err := s.agentFile(name)
+// Rename gives a recipe another name. Its id stays.
+func (s *AgentProfiles) Rename(ctx context.Context, name, to string) error {
+	from, err := s.files.file(name)
 	if err != nil {
 		return err
 	}
-	target, err := s.agentFile(to)
+	target, err := s.files.file(to)
 	if err != nil {
 		return err
 	}
-	return busy(from.WithLock(ctx, s.Locking, func() error {
+	return busy(from.WithLock(ctx, s.cfg.Locking, func() error {
 		snap := from.Read()
 		switch {
 		case snap.Missing():
@@ -304,41 +229,24 @@ func (s *Store) RenameAgentProfile(ctx context.Context, name, to string) error {
 	}))
 }
 
-// ActivateAgentProfile makes the recipe with an id the active one, and nothing else.
-func (s *Store) ActivateAgentProfile(ctx context.Context, id string) error {
-	if _, err := s.agentName(id); err != nil {
+// Activate makes the recipe with an id the active one, and nothing else.
+func (s *AgentProfiles) Activate(ctx context.Context, id string) error {
+	if _, err := s.files.nameOf(id); err != nil {
 		return err
 	}
 	return s.point(ctx, &id)
 }
 
-// agentName is the name of the recipe with an id.
-func (s *Store) agentName(id string) (string, error) {
-	snaps, err := s.agentProfiles()
-	if err != nil {
-		return "", err
-	}
-	for _, snap := range snaps {
-		if snap.Doc == nil || snap.Gate != nil || !document.ValidName(snap.File.Name()) {
-			continue
-		}
-		if found := text(snap.Doc.Root().Get("id")); found != nil && *found == id {
-			return snap.File.Name(), nil
-		}
-	}
-	return "", refuse(openhands.NotFound, "Agent profile with id '%s' not found", id)
-}
-
 // point sets the active recipe.
-func (s *Store) point(ctx context.Context, id *string) error {
-	return s.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
+func (s *AgentProfiles) point(ctx context.Context, id *string) error {
+	return s.settings.change(ctx, func(doc *jsonedit.Doc, before settings.Settings) (*jsonedit.Doc, error) {
 		w := &writer{doc: doc, show: shape.Plain}
 		w.name(settings.ActiveAgentMember, before.ActiveAgent, id)
 		return w.doc, w.err
 	})
 }
 
-// AgentProfilePath is the file of a recipe.
-func (s *Store) AgentProfilePath(name string) string {
+// Path returns the file of a recipe.
+func (s *AgentProfiles) Path(name string) string {
 	return document.AgentProfileFile(s.base, name).Path
 }

@@ -15,14 +15,21 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// Connections are the provider connections.
+type Connections struct {
+	place
+
+	settings *settingsFile
+}
+
 // maxConnections is how many connections OpenHands lets people make.
 const maxConnections = 64
 
 const connectionsMember = "connections"
 
-// Connections are all provider connections.
-func (s *Store) Connections(context.Context) ([]openhands.Connection, error) {
-	list, err := s.readConnections()
+// List returns all provider connections.
+func (s *Connections) List(context.Context) ([]openhands.Connection, error) {
+	list, err := s.read()
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +40,7 @@ func (s *Store) Connections(context.Context) ([]openhands.Connection, error) {
 	return out, nil
 }
 
-func (s *Store) readConnections() ([]jsonedit.Value, error) {
+func (s *Connections) read() ([]jsonedit.Value, error) {
 	snap := document.ConnectionsFile(s.base).Read()
 	switch {
 	case snap.Missing():
@@ -58,9 +65,9 @@ func connectionOf(v jsonedit.Value) openhands.Connection {
 	return c
 }
 
-// connection is a connection and its key; nil without an error: there is none.
-func (s *Store) connection(id string) (*openhands.Connection, secret.Value, error) {
-	list, err := s.readConnections()
+// find is a connection and its key; nil without an error: there is none.
+func (s *Connections) find(id string) (*openhands.Connection, secret.Value, error) {
+	list, err := s.read()
 	if err != nil {
 		return nil, secret.Value{}, err
 	}
@@ -70,7 +77,7 @@ func (s *Store) connection(id string) (*openhands.Connection, secret.Value, erro
 			continue
 		}
 		text, _ := v.Get("api_key").Text()
-		key := s.reader().Stored(text)
+		key := s.sealing.reader().Stored(text)
 		if c.KeySet && key.IsZero() {
 			return nil, secret.Value{}, refuse(openhands.Malformed, "The API key of provider connection '%s' cannot be decrypted. "+
 				"Verify that OH_SECRET_KEY is the key that it was saved with.", id)
@@ -80,14 +87,14 @@ func (s *Store) connection(id string) (*openhands.Connection, secret.Value, erro
 	return nil, secret.Value{}, nil
 }
 
-// AddConnection stores a new connection, which has a key.
-func (s *Store) AddConnection(ctx context.Context, c openhands.ConnectionChange) (openhands.Connection, error) {
+// Add stores a new connection, which has a key.
+func (s *Connections) Add(ctx context.Context, c openhands.ConnectionChange) (openhands.Connection, error) {
 	var added openhands.Connection
-	err := s.changeConnections(ctx, func(list []json.RawMessage, show shape.Show) ([]json.RawMessage, error) {
+	err := s.change(ctx, func(list []json.RawMessage, show shape.Show) ([]json.RawMessage, error) {
 		if len(list) >= maxConnections {
 			return nil, refuse(openhands.Taken, "Provider connection limit reached (%d). Delete one before adding another.", maxConnections)
 		}
-		now := s.Now().Unix()
+		now := s.cfg.Now().Unix()
 		members := shape.Tree{"id": strings.ReplaceAll(uuid.New(), "-", ""), "created_at": now}
 		data, err := json.Marshal(members)
 		if err != nil {
@@ -103,15 +110,15 @@ func (s *Store) AddConnection(ctx context.Context, c openhands.ConnectionChange)
 	return added, err
 }
 
-// PatchConnection changes a connection.
-func (s *Store) PatchConnection(ctx context.Context, id string, c openhands.ConnectionChange) (openhands.Connection, error) {
+// Patch changes a connection.
+func (s *Connections) Patch(ctx context.Context, id string, c openhands.ConnectionChange) (openhands.Connection, error) {
 	var changed openhands.Connection
-	err := s.changeConnections(ctx, func(list []json.RawMessage, show shape.Show) ([]json.RawMessage, error) {
+	err := s.change(ctx, func(list []json.RawMessage, show shape.Show) ([]json.RawMessage, error) {
 		at, err := indexOf(list, id)
 		if err != nil {
 			return nil, err
 		}
-		after, err := changedConnection(list[at], c, s.Now().Unix(), show)
+		after, err := changedConnection(list[at], c, s.cfg.Now().Unix(), show)
 		if err != nil {
 			return nil, err
 		}
@@ -122,9 +129,9 @@ func (s *Store) PatchConnection(ctx context.Context, id string, c openhands.Conn
 	return changed, err
 }
 
-// RemoveConnection deletes a connection that nothing refers to.
-func (s *Store) RemoveConnection(ctx context.Context, id string) (openhands.Connection, error) {
-	conn, _, err := s.connection(id)
+// Remove deletes a connection that nothing refers to.
+func (s *Connections) Remove(ctx context.Context, id string) (openhands.Connection, error) {
+	conn, _, err := s.find(id)
 	if err != nil {
 		return openhands.Connection{}, err
 	}
@@ -134,7 +141,7 @@ func (s *Store) RemoveConnection(ctx context.Context, id string) (openhands.Conn
 	if err := s.unreferenced(ctx, id); err != nil {
 		return openhands.Connection{}, err
 	}
-	err = s.changeConnections(ctx, func(list []json.RawMessage, _ shape.Show) ([]json.RawMessage, error) {
+	err = s.change(ctx, func(list []json.RawMessage, _ shape.Show) ([]json.RawMessage, error) {
 		at, err := indexOf(list, id)
 		if err != nil {
 			return nil, err
@@ -146,8 +153,8 @@ func (s *Store) RemoveConnection(ctx context.Context, id string) (openhands.Conn
 }
 
 // unreferenced reports who refers to a connection.
-func (s *Store) unreferenced(ctx context.Context, id string) error {
-	list, err := s.Profiles.List(ctx)
+func (s *Connections) unreferenced(ctx context.Context, id string) error {
+	list, err := s.cfg.Profiles.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,7 +167,7 @@ func (s *Store) unreferenced(ctx context.Context, id string) error {
 	if len(by) > 0 {
 		reasons = append(reasons, "referenced by LLM profile(s): "+joined(by))
 	}
-	if s.load().Agent.Tree("llm").Text("provider_connection_id") == id {
+	if s.settings.load().Agent.Tree("llm").Text("provider_connection_id") == id {
 		reasons = append(reasons, "referenced by the active agent settings")
 	}
 	if len(reasons) == 0 {
@@ -209,9 +216,9 @@ func changedConnection(raw []byte, c openhands.ConnectionChange, now int64, show
 	return w.doc, w.err
 }
 
-func (s *Store) changeConnections(ctx context.Context, fn func([]json.RawMessage, shape.Show) ([]json.RawMessage, error)) error {
-	show := s.atRest() // it reads this file, too, and so comes before the lock
-	_, err := document.ConnectionsFile(s.base).Update(ctx, s.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
+func (s *Connections) change(ctx context.Context, fn func([]json.RawMessage, shape.Show) ([]json.RawMessage, error)) error {
+	show := s.sealing.atRest() // it reads this file, too, and so comes before the lock
+	_, err := document.ConnectionsFile(s.base).Update(ctx, s.cfg.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		doc := snap.Doc
 		if doc == nil {
 			var err error

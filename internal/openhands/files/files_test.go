@@ -26,6 +26,12 @@ const foreignToken = "gAAAAABpVbkAEBESExQVFhcYGRobHB0eH5-1DraCaCafjvuYRPex_vJ6vU
 // open opens a directory with some files. key is OH_SECRET_KEY; "" for none.
 func open(t testing.TB, key string, content map[string]string) (*files.Store, string) {
 	t.Helper()
+	return openWith(t, key, content, func(*files.Config) {})
+}
+
+// openWith is open with what change makes of the configuration.
+func openWith(t testing.TB, key string, content map[string]string, change func(*files.Config)) (*files.Store, string) {
+	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
 	for name, text := range content {
 		path := filepath.Join(base, name)
@@ -35,11 +41,18 @@ func open(t testing.TB, key string, content map[string]string) (*files.Store, st
 	}
 	lookup := func(name string) (string, bool) { return key, name == "OH_SECRET_KEY" && key != "" }
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: lookup})
-	keys := secret.NewFile(secret.FileConfig{Path: filepath.Join(base, "keys.json"), Now: time.Now})
-	return files.New(files.Config{
+	keys := keysOf(base)
+	cfg := files.Config{
 		Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Keys: keys,
 		Resolver: secret.NewResolver(keys, secret.Providers(), lookup), Now: time.Now,
-	}), base
+	}
+	change(&cfg)
+	return files.New(cfg), base
+}
+
+// keysOf are the keys that ohgw itself keeps beside an opened directory.
+func keysOf(base string) *secret.File {
+	return secret.NewFile(secret.FileConfig{Path: filepath.Join(base, "keys.json"), Now: time.Now})
 }
 
 func read(t testing.TB, base, name string) string {
@@ -67,7 +80,7 @@ func TestAPatchKeepsWhatItDoesNotChange(t *testing.T) {
   "agent_settings": {"schema_version": 5, "llm": {"model": "openai/m", "api_key": "` + foreignToken + `", "timeout": 30, "mine": null}}
 }`
 	s, base := open(t, "sec", map[string]string{"settings.json": before})
-	got, err := s.Patch(t.Context(), openhands.Patch{Agent: map[string]any{"llm": map[string]any{"timeout": json.Number("31")}}})
+	got, err := s.Settings.Patch(t.Context(), openhands.Patch{Agent: map[string]any{"llm": map[string]any{"timeout": json.Number("31")}}})
 	if err != nil || got.KeySet {
 		t.Fatal(got.KeySet, err)
 	}
@@ -81,7 +94,7 @@ func TestSettingsOfANewerOpenHandsAreShownOnly(t *testing.T) {
 	t.Parallel()
 	before := strings.Replace(read(t, "../../profile/testdata/openhands-1.58.2", "settings.json"), `"schema_version": 9`, `"schema_version": 10`, 1)
 	s, base := open(t, "ohgw-example-secret-key-0001", map[string]string{"settings.json": before})
-	shown, err := s.Settings(t.Context(), openhands.Masked)
+	shown, err := s.Settings.Get(t.Context(), openhands.Masked)
 	if err != nil || shown.Active == nil || *shown.Active != "work" || fmt.Sprintf("%s", shown.Conversation["max_iterations"]) != "77" {
 		t.Errorf("%+v, %v", shown, err)
 	}
@@ -90,7 +103,7 @@ func TestSettingsOfANewerOpenHandsAreShownOnly(t *testing.T) {
 		"conversation": {Conversation: map[string]any{"confirmation_mode": false}},
 		"misc":         {Misc: map[string]any{"x": true}},
 	} {
-		_, err := s.Patch(t.Context(), patch)
+		_, err := s.Settings.Patch(t.Context(), patch)
 		if kindOf(err) != openhands.Unreadable || !strings.Contains(err.Error(), "newer OpenHands") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -106,16 +119,16 @@ func TestKeysAreEncryptedInFiles(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "sec", nil)
 	const key = "sk-not-a-real-key"
-	if err := s.SaveLLMProfile(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"`+key+`"}`), true); err != nil {
+	if err := s.LLMProfiles.Save(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"`+key+`"}`), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ActivateLLMProfile(t.Context(), "a"); err != nil {
+	if err := s.LLMProfiles.Activate(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetSecret(t.Context(), "NAME", key, nil); err != nil {
+	if err := s.Secrets.Set(t.Context(), "NAME", key, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.AddConnection(t.Context(), openhands.ConnectionChange{Name: ptr("c"), Key: ptr(key)}); err != nil {
+	if _, err := s.Connections.Add(t.Context(), openhands.ConnectionChange{Name: ptr("c"), Key: ptr(key)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"profiles/a.json", "settings.json", "secrets.json", "provider-connections/provider_connections.json"} {
@@ -123,11 +136,11 @@ func TestKeysAreEncryptedInFiles(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	found, err := s.LLMProfile(t.Context(), "a", openhands.Clear)
+	found, err := s.LLMProfiles.Get(t.Context(), "a", openhands.Clear)
 	if err != nil || found.Config["api_key"] != key {
 		t.Error(found.Config["api_key"] == key, err)
 	}
-	if value, err := s.Secret(t.Context(), "NAME"); err != nil || value != key {
+	if value, err := s.Secrets.Get(t.Context(), "NAME"); err != nil || value != key {
 		t.Error(err)
 	}
 }
@@ -138,7 +151,7 @@ func ptr(text string) *string { return &text }
 func TestWithoutAKeyNothingIsEncrypted(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, "", nil)
-	if _, err := s.Settings(t.Context(), openhands.Encrypted); kindOf(err) != openhands.NoKey {
+	if _, err := s.Settings.Get(t.Context(), openhands.Encrypted); kindOf(err) != openhands.NoKey {
 		t.Error(err)
 	}
 }
@@ -155,7 +168,7 @@ func TestSecretsInClearTextAreSaidInTheLog(t *testing.T) {
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		for _, name := range []string{"ONE", "TWO"} {
-			if err := s.SetSecret(t.Context(), name, "sk-not-in-the-log", nil); err != nil {
+			if err := s.Secrets.Set(t.Context(), name, "sk-not-in-the-log", nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,18 +182,19 @@ func TestSecretsInClearTextAreSaidInTheLog(t *testing.T) {
 // they are what they were.
 func TestWithoutAKeyClientsGetSecretsEncryptedForThem(t *testing.T) {
 	t.Parallel()
-	s, base := open(t, "", map[string]string{"profiles/a.json": `{"model":"openai/test","api_key":"sk-test-a"}`})
-	s.Wire = fernet.NewKey("of this process")
-	config, err := s.LLMProfile(t.Context(), "a", openhands.Encrypted)
+	s, base := openWith(t, "", map[string]string{"profiles/a.json": `{"model":"openai/test","api_key":"sk-test-a"}`}, func(cfg *files.Config) {
+		cfg.Wire = fernet.NewKey("of this process")
+	})
+	config, err := s.LLMProfiles.Get(t.Context(), "a", openhands.Encrypted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	token, _ := config.Config["api_key"].(string)
-	if plain, err := s.Unseal(token); !fernet.IsToken(token) || err != nil || plain != "sk-test-a" {
+	if plain, err := s.Sealing.Unseal(token); !fernet.IsToken(token) || err != nil || plain != "sk-test-a" {
 		t.Fatalf("%q is %q, %v", token, plain, err)
 	}
 	llm := []byte(`{"model":"openai/test","api_key":"` + token + `"}`)
-	if err := s.SaveLLMProfile(t.Context(), "b", llm, true); err != nil {
+	if err := s.LLMProfiles.Save(t.Context(), "b", llm, true); err != nil {
 		t.Fatal(err)
 	}
 	if text := read(t, base, "profiles/b.json"); !strings.Contains(text, `"sk-test-a"`) {
@@ -194,21 +208,21 @@ func TestAKeyThatOhgwKeepsIsTheProfiles(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "", map[string]string{"profiles/a.json": `{"model":"openai/m"}`})
 	entry := secret.ProfileEntry(base, "a", secret.APIKey)
-	if err := s.Keys.Set(t.Context(), entry, secret.New("kept-key-0123456789")); err != nil {
+	if err := keysOf(base).Set(t.Context(), entry, secret.New("kept-key-0123456789")); err != nil {
 		t.Fatal(err)
 	}
 	for exposure, want := range map[openhands.Exposure]any{openhands.Masked: json.RawMessage("null"), openhands.Clear: "kept-key-0123456789"} {
-		got, err := s.LLMProfile(t.Context(), "a", exposure)
+		got, err := s.LLMProfiles.Get(t.Context(), "a", exposure)
 		key, _ := json.Marshal(got.Config["api_key"])
 		text, _ := json.Marshal(want)
 		if err != nil || !got.KeySet || string(key) != string(text) {
 			t.Error(exposure, got.KeySet, string(key), err)
 		}
 	}
-	if err := s.SaveLLMProfile(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"new-key-0123456789"}`), true); err != nil {
+	if err := s.LLMProfiles.Save(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"new-key-0123456789"}`), true); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := s.Keys.Get(t.Context(), entry); err != nil || now.Reveal() != "new-key-0123456789" {
+	if now, err := keysOf(base).Get(t.Context(), entry); err != nil || now.Reveal() != "new-key-0123456789" {
 		t.Error(err)
 	}
 	if strings.Contains(read(t, base, "profiles/a.json"), "new-key") {
@@ -250,21 +264,21 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 		"profiles/a.json": `{"model":"openai/m","api_key":"sk-not-a-real-key"}`, "meta-profiles/torn.json": torn,
 	})
 	id := func(members map[string]any) string {
-		if err := s.SaveAgentProfile(t.Context(), "p", members); err != nil {
+		if err := s.AgentProfiles.Save(t.Context(), "p", members); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.ListAgentProfiles()
+		list, err := s.AgentProfiles.All()
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
 		return *list[0].ID
 	}
-	launch, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a"}))
+	launch, err := s.AgentProfiles.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a"}))
 	if err != nil || launch.LLM != "a" || strings.Contains(string(launch.Settings), "sk-not") {
 		t.Error(launch.LLM, err)
 	}
 	for _, tt := range missing {
-		_, err := s.ResolveAll(t.Context(), id(tt.members), "")
+		_, err := s.AgentProfiles.ResolveAll(t.Context(), id(tt.members), "")
 		failure, ok := errors.AsType[*openhands.Error](err)
 		if !ok || failure.Kind != openhands.Invalid {
 			t.Errorf("%v: %v", tt.members, err)
@@ -278,21 +292,21 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%v:\n%s", tt.members, diff)
 		}
 	}
-	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"})); err != nil {
+	if _, err := s.AgentProfiles.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"})); err != nil {
 		t.Errorf("without regard to its meta-profile: %v", err)
 	}
 	own := id(map[string]any{"llm_profile_ref": "gone", "enable_classify_and_switch_llm_tool": false})
-	if launch, err := s.ResolveAll(t.Context(), own, "a"); err != nil || launch.LLM != "a" {
+	if launch, err := s.AgentProfiles.ResolveAll(t.Context(), own, "a"); err != nil || launch.LLM != "a" {
 		t.Errorf("another LLM profile: %q, %v", launch.LLM, err)
 	}
-	if _, err := s.ResolveAll(t.Context(), own, "none"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "none") {
+	if _, err := s.AgentProfiles.ResolveAll(t.Context(), own, "none"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "none") {
 		t.Errorf("another LLM profile that is not there: %v", err)
 	}
 	acp := id(map[string]any{"agent_kind": "acp", "acp_server": "claude-code"})
-	if _, err := s.ResolveAll(t.Context(), acp, "a"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "only to an OpenHands Agent Profile") {
+	if _, err := s.AgentProfiles.ResolveAll(t.Context(), acp, "a"); kindOf(err) != openhands.Invalid || !strings.Contains(fmt.Sprint(err), "only to an OpenHands Agent Profile") {
 		t.Errorf("an LLM profile for an ACP agent: %v", err)
 	}
-	if _, err := s.Resolve(t.Context(), "00000000-0000-4000-8000-000000000000"); kindOf(err) != openhands.NotFound {
+	if _, err := s.AgentProfiles.Resolve(t.Context(), "00000000-0000-4000-8000-000000000000"); kindOf(err) != openhands.NotFound {
 		t.Error(err)
 	}
 }
@@ -308,14 +322,14 @@ func FuzzPatch(f *testing.F) {
 			t.Skip()
 		}
 		s, _ := open(t, "sec", nil)
-		after, err := s.Patch(t.Context(), openhands.Patch{Agent: patch})
+		after, err := s.Settings.Patch(t.Context(), openhands.Patch{Agent: patch})
 		if err != nil {
 			if kind := kindOf(err); kind != openhands.Invalid {
 				t.Fatal(kind, err)
 			}
 			return
 		}
-		again, err := s.Settings(t.Context(), openhands.Masked)
+		again, err := s.Settings.Get(t.Context(), openhands.Masked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,14 +359,15 @@ func FuzzPatch(f *testing.F) {
 // conversation with that. One that would go to another host does not count.
 func TestAKeyOfTheEnvironmentIsSet(t *testing.T) {
 	t.Parallel()
-	s, _ := open(t, "sec", map[string]string{
+	s, _ := openWith(t, "sec", map[string]string{
 		"settings.json":   `{"active_profile":"a","agent_settings":{"llm":{"model":"openai/m"}}}`,
 		"profiles/a.json": `{"model":"openai/m"}`, "profiles/b.json": `{"model":"openai/m","base_url":"https://elsewhere.example/v1"}`, "profiles/c.json": `{"model":"groq/m"}`,
+	}, func(cfg *files.Config) {
+		cfg.Resolver = secret.NewResolver(cfg.Keys, secret.Providers(), func(name string) (string, bool) {
+			return map[string]string{"OPENAI_API_KEY": "sk-of-the-environment-0123456789"}[name], name == "OPENAI_API_KEY"
+		})
 	})
-	s.Resolver = secret.NewResolver(s.Keys, secret.Providers(), func(name string) (string, bool) {
-		return map[string]string{"OPENAI_API_KEY": "sk-of-the-environment-0123456789"}[name], name == "OPENAI_API_KEY"
-	})
-	list, err := s.LLMProfiles(t.Context())
+	list, err := s.LLMProfiles.List(t.Context())
 	if err != nil || len(list.Profiles) != 3 {
 		t.Fatal(list, err)
 	}
@@ -361,14 +376,14 @@ func TestAKeyOfTheEnvironmentIsSet(t *testing.T) {
 			t.Errorf("%s in the list: %v, want %v", p.Name, p.KeySet, want)
 		}
 		for _, e := range []openhands.Exposure{openhands.Masked, openhands.Clear, openhands.Encrypted} {
-			one, err := s.LLMProfile(t.Context(), p.Name, e)
+			one, err := s.LLMProfiles.Get(t.Context(), p.Name, e)
 			key := fmt.Sprintf("%s", one.Config["api_key"])
 			if want := p.Name == "a"; err != nil || one.KeySet != want || (key != "null") != (want && e == openhands.Encrypted) || strings.Contains(key, "sk-of") {
 				t.Errorf("%s alone, exposure %v: %v %s %v, want %v", p.Name, e, one.KeySet, key, err, want)
 			}
 		}
 	}
-	if got, err := s.Settings(t.Context(), openhands.Masked); err != nil || !got.KeySet {
+	if got, err := s.Settings.Get(t.Context(), openhands.Masked); err != nil || !got.KeySet {
 		t.Errorf("the settings: %v, %v", got.KeySet, err)
 	}
 }
@@ -386,10 +401,10 @@ func TestAKeyOfTheActiveProfileIsThatOfTheSettings(t *testing.T) {
 		s, base := open(t, "", map[string]string{
 			"settings.json": settings, "profiles/a.json": `{"model":"openai/m","base_url":"http://x/v1"}`, "profiles/b.json": `{"model":"openai/m","base_url":"http://x/v1"}`,
 		})
-		if err := s.Keys.Set(t.Context(), secret.ProfileEntry(base, "a", secret.APIKey), secret.New("kept-key-0123456789")); err != nil {
+		if err := keysOf(base).Set(t.Context(), secret.ProfileEntry(base, "a", secret.APIKey), secret.New("kept-key-0123456789")); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Settings(t.Context(), openhands.Masked)
+		got, err := s.Settings.Get(t.Context(), openhands.Masked)
 		if err != nil || got.KeySet != want {
 			t.Errorf("%s: %v, %v", settings, got.KeySet, err)
 		}

@@ -23,10 +23,10 @@ func TestAProfileKeepsItsIdleTimeout(t *testing.T) {
 		{`{"model":"openai/m","timeout":60,"stream_idle_timeout":10.5}`, "10.5", true},
 		{`{"model":"openai/m","timeout":60,"stream_idle_timeout":60}`, "60", false},
 	} {
-		if err := s.SaveLLMProfile(t.Context(), "a", json.RawMessage(tt.llm), true); err != nil {
+		if err := s.LLMProfiles.Save(t.Context(), "a", json.RawMessage(tt.llm), true); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.LLMProfile(t.Context(), "a", openhands.Masked)
+		got, err := s.LLMProfiles.Get(t.Context(), "a", openhands.Masked)
 		if shown := fmt.Sprintf("%s", got.Config["stream_idle_timeout"]); err != nil || shown != tt.want {
 			t.Errorf("%s: %s, %v, want %s", tt.llm, shown, err, tt.want)
 		}

@@ -25,19 +25,19 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, base := open(t, key, map[string]string{"settings.json": loginSettings})
-			if state, known, err := s.Login("http://h/mcp"); err != nil || !known || !strings.Contains(string(state), "access-old") {
+			if state, known, err := s.Logins.Get("http://h/mcp"); err != nil || !known || !strings.Contains(string(state), "access-old") {
 				t.Fatalf("%s %v %v", state, known, err)
 			}
 			for _, url := range []string{"http://h/other", "http://h/none", ""} {
-				if state, known, err := s.Login(url); known || state != nil || err != nil {
+				if state, known, err := s.Logins.Get(url); known || state != nil || err != nil {
 					t.Errorf("%q is known: %v", url, err)
 				}
 			}
 			want := `{"client_info":{"client_id":"n"},"tokens":{"access_token":"access-new","expires_in":3600,"refresh_token":"refresh-new"}}`
-			if err := s.SaveLogin(t.Context(), "http://h/mcp", []byte(want)); err != nil {
+			if err := s.Logins.Save(t.Context(), "http://h/mcp", []byte(want)); err != nil {
 				t.Fatal(err)
 			}
-			state, known, err := s.Login("http://h/mcp")
+			state, known, err := s.Logins.Get("http://h/mcp")
 			if err != nil || !known || string(state) != want {
 				t.Errorf("%s %v", state, err)
 			}
@@ -48,7 +48,7 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 			if strings.Contains(text, "old") || !strings.Contains(text, `"client_id": "c"`) || !strings.Contains(text, `"headers": {"X": "y"}`) {
 				t.Error(text)
 			}
-			sealed, err := s.SealedLogin([]byte(want))
+			sealed, err := s.Logins.Seal([]byte(want))
 			if err != nil || strings.Contains(string(sealed), "refresh-new") != (key == "") || !strings.Contains(string(sealed), `"client_id":"n"`) {
 				t.Errorf("%s %v", sealed, err)
 			}
@@ -56,7 +56,7 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plain := string(s.PlainServer(server)); !strings.Contains(plain, "refresh-new") || !strings.Contains(plain, `"transport":"http"`) {
+			if plain := string(s.Servers.Plain(server)); !strings.Contains(plain, "refresh-new") || !strings.Contains(plain, `"transport":"http"`) {
 				t.Errorf("%s", plain)
 			}
 		})
@@ -66,16 +66,16 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 func TestALoginOfNoServerIsNotKept(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "", map[string]string{"settings.json": loginSettings})
-	if err := s.SaveLogin(t.Context(), "http://h/other", []byte(`{"tokens":{"access_token":"x"}}`)); kindOf(err) != openhands.NotFound {
+	if err := s.Logins.Save(t.Context(), "http://h/other", []byte(`{"tokens":{"access_token":"x"}}`)); kindOf(err) != openhands.NotFound {
 		t.Errorf("%v", err)
 	}
-	if err := s.SaveLogin(t.Context(), "http://h/mcp", []byte(`{"tokens":3}`)); kindOf(err) != openhands.Malformed {
+	if err := s.Logins.Save(t.Context(), "http://h/mcp", []byte(`{"tokens":3}`)); kindOf(err) != openhands.Malformed {
 		t.Errorf("%v", err)
 	}
 	if read(t, base, "settings.json") != loginSettings {
 		t.Error("the settings have changed")
 	}
-	if odd := string(s.PlainServer([]byte(`{"url":3}`))); odd != `{"url":3}` {
+	if odd := string(s.Servers.Plain([]byte(`{"url":3}`))); odd != `{"url":3}` {
 		t.Error(odd)
 	}
 }

@@ -17,6 +17,17 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 )
 
+// MetaProfiles are the meta-profiles.
+type MetaProfiles struct {
+	place
+
+	files    *metaFiles
+	settings *Settings
+}
+
+// metaFiles are the files of meta-profiles, which it only reads.
+type metaFiles struct{ place }
+
 // maxMetaProfiles is how many meta-profiles OpenHands lets people make.
 const maxMetaProfiles = 50
 
@@ -27,9 +38,9 @@ const (
 	metaRefMember    = "meta_profile_ref"
 )
 
-// MetaProfiles are all meta-profiles, those that cannot be used included.
-func (s *Store) MetaProfiles(context.Context) (openhands.MetaProfiles, error) {
-	out := openhands.MetaProfiles{Profiles: []openhands.MetaProfile{}, Active: s.load().ActiveMeta}
+// List returns all meta-profiles, those that cannot be used included.
+func (s *MetaProfiles) List(context.Context) (openhands.MetaProfiles, error) {
+	out := openhands.MetaProfiles{Profiles: []openhands.MetaProfile{}, Active: s.settings.file.load().ActiveMeta}
 	entries, err := document.ListDir(document.MetaProfilesDir(s.base))
 	if err != nil {
 		return out, fmt.Errorf("list meta-profiles: %w", err)
@@ -49,17 +60,17 @@ func (s *Store) MetaProfiles(context.Context) (openhands.MetaProfiles, error) {
 	return out, nil
 }
 
-// MetaProfile is one meta-profile.
-func (s *Store) MetaProfile(_ context.Context, name string) (map[string]any, error) {
-	tree, err := s.metaProfile(name)
+// Get returns one meta-profile.
+func (s *MetaProfiles) Get(_ context.Context, name string) (map[string]any, error) {
+	tree, err := s.files.read(name)
 	if err != nil {
 		return nil, err
 	}
 	return exposed(tree, shape.Plain) // it has no secrets
 }
 
-func (s *Store) metaProfile(name string) (shape.Tree, error) {
-	f, err := s.metaFile(name)
+func (s *metaFiles) read(name string) (shape.Tree, error) {
+	f, err := s.file(name)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +81,14 @@ func (s *Store) metaProfile(name string) (shape.Tree, error) {
 	case snap.Gate != nil:
 		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: the file %s", name, snap.Gate.Msg)
 	}
-	tree, faults := s.read(shape.MetaProfile(), snap.Doc.Root())
+	tree, faults := s.sealing.read(shape.MetaProfile(), snap.Doc.Root())
 	if len(faults) > 0 {
 		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
 	}
 	return tree, nil
 }
 
-func (s *Store) metaFile(name string) (document.File, error) {
+func (s *metaFiles) file(name string) (document.File, error) {
 	clean, err := profile.CleanName(name)
 	if err != nil {
 		return document.File{}, refuse(openhands.Malformed, "Invalid meta-profile name: '%s'.", name)
@@ -85,10 +96,10 @@ func (s *Store) metaFile(name string) (document.File, error) {
 	return document.MetaProfileFile(s.base, clean), nil
 }
 
-// SaveMetaProfile stores a meta-profile, a JSON object, in the place of one of
+// Save stores a meta-profile, a JSON object, in the place of one of
 // that name. Unknown members stay in the file.
-func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.RawMessage) error {
-	tree, faults, err := s.readJSON(shape.MetaProfile(), members)
+func (s *MetaProfiles) Save(ctx context.Context, name string, members json.RawMessage) error {
+	tree, faults, err := s.sealing.readJSON(shape.MetaProfile(), members)
 	switch {
 	case err != nil:
 		return err
@@ -99,15 +110,15 @@ func (s *Store) SaveMetaProfile(ctx context.Context, name string, members json.R
 			pydantic.Value("A meta-profile needs either classes or a prompt_template to route.").At([]any{"body"}, nil),
 		}}
 	}
-	f, err := s.metaFile(name)
+	f, err := s.files.file(name)
 	if err != nil {
 		return err
 	}
-	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeMetaProfile(f, tree) }))
+	return busy(f.WithLock(ctx, s.cfg.Locking, func() error { return s.write(f, tree) }))
 }
 
-// writeMetaProfile writes a meta-profile. The lock is the caller's.
-func (s *Store) writeMetaProfile(f document.File, tree shape.Tree) error {
+// write writes a meta-profile. The lock is the caller's.
+func (s *MetaProfiles) write(f document.File, tree shape.Tree) error {
 	snap := f.Read()
 	old, faults := shape.Tree{}, []pydantic.Fault(nil)
 	if snap.Missing() {
@@ -125,7 +136,7 @@ func (s *Store) writeMetaProfile(f document.File, tree shape.Tree) error {
 	}
 	if snap.Doc != nil && snap.Gate == nil && !snap.Doc.Irregular().Any() {
 		doc = snap.Doc
-		if old, faults = s.read(shape.MetaProfile(), doc.Root()); len(faults) > 0 {
+		if old, faults = s.sealing.read(shape.MetaProfile(), doc.Root()); len(faults) > 0 {
 			old = shape.Tree{}
 		}
 	}
@@ -137,14 +148,14 @@ func (s *Store) writeMetaProfile(f document.File, tree shape.Tree) error {
 	return f.Write(w.doc.Bytes())
 }
 
-// RemoveMetaProfile deletes a meta-profile. One that is not there is no failure. The active
+// Remove deletes a meta-profile. One that is not there is no failure. The active
 // one is no longer active then.
-func (s *Store) RemoveMetaProfile(ctx context.Context, name string) error {
-	f, err := s.metaFile(name)
+func (s *MetaProfiles) Remove(ctx context.Context, name string) error {
+	f, err := s.files.file(name)
 	if err != nil {
 		return err
 	}
-	err = f.WithLock(ctx, s.Locking, func() error {
+	err = f.WithLock(ctx, s.cfg.Locking, func() error {
 		if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -153,17 +164,17 @@ func (s *Store) RemoveMetaProfile(ctx context.Context, name string) error {
 	if err != nil {
 		return busy(err)
 	}
-	if active := s.load().ActiveMeta; active == nil || *active != name {
+	if active := s.settings.file.load().ActiveMeta; active == nil || *active != name {
 		return nil
 	}
-	_, err = s.Patch(ctx, openhands.Patch{SetActiveMeta: true, Agent: map[string]any{inlineMetaMember: nil}})
+	_, err = s.settings.Patch(ctx, openhands.Patch{SetActiveMeta: true, Agent: map[string]any{inlineMetaMember: nil}})
 	return err
 }
 
-// ActivateMetaProfile makes a meta-profile the active one and copies it into the settings of
+// Activate makes a meta-profile the active one and copies it into the settings of
 // the agent. False: they are those of an agent that chooses no model, and nothing changes.
-func (s *Store) ActivateMetaProfile(ctx context.Context, name string) (bool, error) {
-	tree, err := s.metaProfile(name)
+func (s *MetaProfiles) Activate(ctx context.Context, name string) (bool, error) {
+	tree, err := s.files.read(name)
 	if err != nil {
 		return false, err
 	}
@@ -171,7 +182,7 @@ func (s *Store) ActivateMetaProfile(ctx context.Context, name string) (bool, err
 	if err != nil {
 		return false, err
 	}
-	after, err := s.Patch(ctx, openhands.Patch{SetActiveMeta: true, ActiveMeta: &name, Agent: map[string]any{inlineMetaMember: plain}})
+	after, err := s.settings.Patch(ctx, openhands.Patch{SetActiveMeta: true, ActiveMeta: &name, Agent: map[string]any{inlineMetaMember: plain}})
 	return err == nil && after.ActiveMeta != nil && *after.ActiveMeta == name, err
 }
 

@@ -3,32 +3,35 @@ package files
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
-	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/secret"
 )
+
+// LLMProfiles are the LLM profiles.
+type LLMProfiles struct {
+	place
+
+	settings    *settingsFile
+	connections *Connections
+}
 
 // invisible are what OpenHands leaves out of its list.
 var invisible = []canon.Action{canon.ErrorName, canon.ErrorCorrupt, canon.ErrorNotObject, canon.ErrorUnreadable}
 
-// LLMProfiles are all profiles that OpenHands lists.
-func (s *Store) LLMProfiles(ctx context.Context) (openhands.LLMProfiles, error) {
-	list, err := s.Profiles.List(ctx)
+// List returns all profiles that OpenHands lists.
+func (s *LLMProfiles) List(ctx context.Context) (openhands.LLMProfiles, error) {
+	list, err := s.cfg.Profiles.List(ctx)
 	if err != nil {
 		return openhands.LLMProfiles{}, fmt.Errorf("list profiles: %w", err)
 	}
 	names := s.keyNames(ctx)
-	out := openhands.LLMProfiles{Profiles: []openhands.LLMProfile{}, Active: s.load().Active}
+	out := openhands.LLMProfiles{Profiles: []openhands.LLMProfile{}, Active: s.settings.load().Active}
 	for _, p := range list {
 		if slices.Contains(invisible, p.Action) {
 			continue
@@ -51,40 +54,14 @@ func orNil(text string) *string {
 	return &text
 }
 
-// keyNames are the names of the keys that ohgw keeps itself.
-func (s *Store) keyNames(ctx context.Context) []string {
-	if s.Keys == nil {
-		return nil
-	}
-	names, err := s.Keys.List(ctx)
-	if err != nil {
-		s.Log.Warn("the stored keys cannot be listed", "err", err)
-	}
-	return names
-}
-
-// keyKept reports whether ohgw itself keeps a key for a profile.
-func (s *Store) keyKept(subject secret.Subject, names []string) bool {
-	if s.Resolver == nil {
-		return false
-	}
-	return slices.ContainsFunc(s.Resolver.Entries(subject), func(o secret.Origin) bool { return slices.Contains(names, o.Name) })
-}
-
-// keyFound is keyKept, or that an environment variable has a key for the profile: a
-// conversation with it then runs.
-func (s *Store) keyFound(subject secret.Subject, names []string) bool {
-	return s.Resolver != nil && s.Resolver.Locate(subject, names).Kind != secret.FromNowhere
-}
-
-// LLMProfile is one profile as it is stored, with its secrets as e says; masked, there
+// Get returns one profile as it is stored, with its secrets as e says; masked, there
 // is no API key at all. A key that ohgw keeps itself is shown as if it were in the file.
-func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposure) (openhands.LLMConfig, error) {
-	show, err := s.show(e)
+func (s *LLMProfiles) Get(ctx context.Context, name string, e openhands.Exposure) (openhands.LLMConfig, error) {
+	show, err := s.sealing.show(e)
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
-	llm, err := s.llm(name)
+	llm, err := s.read(name)
 	if err != nil {
 		return openhands.LLMConfig{}, err
 	}
@@ -93,7 +70,7 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 		return openhands.LLMConfig{}, err
 	}
 	if id := llm.Text("provider_connection_id"); id != "" {
-		conn, key, err := s.connection(id)
+		conn, key, err := s.connections.find(id)
 		if err != nil {
 			return openhands.LLMConfig{}, err
 		}
@@ -111,27 +88,8 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 	return openhands.LLMConfig{Name: name, Config: config, KeySet: set}, err
 }
 
-// findKey reports whether a profile has a key: in its file, with ohgw, or in the
-// environment. One that ohgw keeps is put into llm where e shows it. One of the
-// environment is shown encrypted only, for a client that begins a conversation with it.
-func (s *Store) findKey(ctx context.Context, name string, llm shape.Tree, e openhands.Exposure) (bool, error) {
-	subject, names := s.subject(name, llm), s.keyNames(ctx)
-	inFile := keySet(llm)
-	kept := s.keyKept(subject, names)
-	found := inFile || s.keyFound(subject, names)
-	if e == openhands.Masked || !kept && (inFile || !found || e == openhands.Clear) {
-		return found, nil
-	}
-	resolved, err := s.Resolver.Resolve(ctx, subject)
-	if err != nil {
-		return false, &openhands.Error{Kind: openhands.Busy, Msg: "The key of profile '" + name + "' cannot be read; unlock the keyring and retry.", Err: err}
-	}
-	llm["api_key"] = resolved.Key
-	return true, nil
-}
-
-// llm is the LLM of a profile as it is stored, in its present form.
-func (s *Store) llm(name string) (shape.Tree, error) {
+// read is the LLM of a profile as it is stored, in its present form.
+func (s *LLMProfiles) read(name string) (shape.Tree, error) {
 	clean, err := profile.CleanName(name)
 	if err != nil {
 		return nil, refuse(openhands.Malformed, "Invalid profile name: '%s'.", name)
@@ -146,7 +104,7 @@ func (s *Store) llm(name string) (shape.Tree, error) {
 	if model := text(snap.Doc.Root().Get("model")); model == nil || *model == "" {
 		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: it has no model", name)
 	}
-	llm, faults := s.read(shape.LLMObject(), snap.Doc.Root())
+	llm, faults := s.sealing.read(shape.LLMObject(), snap.Doc.Root())
 	if len(faults) > 0 {
 		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
 	}
@@ -155,8 +113,8 @@ func (s *Store) llm(name string) (shape.Tree, error) {
 }
 
 // runnable is the LLM of a profile with the key and URL of its connection.
-func (s *Store) runnable(name string) (shape.Tree, error) {
-	llm, err := s.llm(name)
+func (s *LLMProfiles) runnable(name string) (shape.Tree, error) {
+	llm, err := s.read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -164,12 +122,12 @@ func (s *Store) runnable(name string) (shape.Tree, error) {
 }
 
 // linked is an LLM with the key and URL of the connection that it names, if it does.
-func (s *Store) linked(llm shape.Tree, what string) (shape.Tree, error) {
+func (s *LLMProfiles) linked(llm shape.Tree, what string) (shape.Tree, error) {
 	id := llm.Text("provider_connection_id")
 	if id == "" {
 		return llm, nil
 	}
-	conn, key, err := s.connection(id)
+	conn, key, err := s.connections.find(id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,9 +144,9 @@ func (s *Store) linked(llm shape.Tree, what string) (shape.Tree, error) {
 	return llm, nil
 }
 
-// ParseLLM is an LLM that a client sent, its secrets in clear, with the key and the URL
+// Parse returns an LLM that a client sent, its secrets in clear, with the key and the URL
 // of the provider connection that it names.
-func (s *Store) ParseLLM(data json.RawMessage) (json.RawMessage, error) {
+func (s *LLMProfiles) Parse(data json.RawMessage) (json.RawMessage, error) {
 	llm, err := s.draft(data)
 	if err != nil {
 		return nil, err
@@ -199,21 +157,21 @@ func (s *Store) ParseLLM(data json.RawMessage) (json.RawMessage, error) {
 	return encode(llm, shape.Plain)
 }
 
-// ResolveLLM is an LLM that a client sent with the key and the URL of the provider
+// Resolve returns an LLM that a client sent with the key and the URL of the provider
 // connection that it names. Without one it is the same.
-func (s *Store) ResolveLLM(data json.RawMessage) (json.RawMessage, error) {
+func (s *LLMProfiles) Resolve(data json.RawMessage) (json.RawMessage, error) {
 	var link struct {
 		ID *string `json:"provider_connection_id"`
 	}
 	if err := json.Unmarshal(data, &link); err == nil && (link.ID == nil || *link.ID == "") {
 		return data, nil
 	}
-	return s.ParseLLM(data)
+	return s.Parse(data)
 }
 
 // draft reads an LLM that a client sent.
-func (s *Store) draft(data []byte) (shape.Tree, error) {
-	llm, faults, err := s.readJSON(shape.LLMObject(), data)
+func (s *LLMProfiles) draft(data []byte) (shape.Tree, error) {
+	llm, faults, err := s.sealing.readJSON(shape.LLMObject(), data)
 	if err != nil {
 		return nil, err
 	}
@@ -221,245 +179,6 @@ func (s *Store) draft(data []byte) (shape.Tree, error) {
 		return nil, &openhands.Error{Kind: openhands.Invalid, Msg: "The LLM is not valid.", Faults: faultsOf(faults, "body", "llm")}
 	}
 	return llm, nil
-}
-
-// SaveLLMProfile stores an LLM as a profile, in the place of one of that name.
-func (s *Store) SaveLLMProfile(ctx context.Context, name string, data json.RawMessage, secrets bool) error {
-	llm, err := s.draft(data)
-	if err != nil {
-		return err
-	}
-	settle(llm, secrets)
-	if err := s.keepKey(ctx, name, llm); err != nil {
-		return err
-	}
-	return s.saveLLM(ctx, name, llm)
-}
-
-// settle leaves out what OpenHands does not store.
-func settle(llm shape.Tree, secrets bool) {
-	canonical(llm)
-	drop := []string{}
-	switch {
-	case llm.Text("auth_type") == "subscription":
-		drop = append(drop, "api_key", "base_url", "extra_headers")
-	case llm.Text("provider_connection_id") != "":
-		drop = append(drop, "api_key", "base_url")
-	}
-	for name, value := range llm {
-		if _, hidden := value.(secret.Value); hidden && !secrets {
-			drop = append(drop, name)
-		}
-	}
-	for _, name := range drop {
-		delete(llm, name)
-	}
-}
-
-// keepKey gives a new key to ohgw's own store where that has one for the profile: it
-// would go before the one in the file.
-func (s *Store) keepKey(ctx context.Context, name string, llm shape.Tree) error {
-	entry := secret.ProfileEntry(s.base, name, secret.APIKey)
-	names := s.keyNames(ctx)
-	if !slices.Contains(names, entry) {
-		return nil
-	}
-	if now, err := s.llm(name); err == nil && s.Resolver != nil {
-		if err := s.Resolver.BindOld(ctx, s.subject(name, now), names); err != nil {
-			return &openhands.Error{Kind: openhands.Busy, Msg: "The host of the key cannot be stored.", Err: err}
-		}
-	}
-	key, ok := llm["api_key"].(secret.Value)
-	if !ok {
-		return nil
-	}
-	moved, err := s.sentBack(ctx, name, key, llm)
-	if err != nil || moved {
-		delete(llm, "api_key")
-		return err
-	}
-	if err := s.Keys.Set(ctx, entry, key); err != nil {
-		return &openhands.Error{Kind: openhands.Busy, Msg: "The key cannot be stored; unlock the keyring and retry.", Err: err}
-	}
-	if s.Resolver != nil {
-		if err := s.Resolver.Bind(ctx, s.subject(name, llm)); err != nil {
-			return &openhands.Error{Kind: openhands.Busy, Msg: "The host of the key cannot be stored.", Err: err}
-		}
-	}
-	delete(llm, "api_key")
-	return nil
-}
-
-// sentBack reports whether a key is the stored one, which is for another host than the
-// profile is to have. A client that shows a profile sends its key back with every change,
-// so the user has not asked for this: the key stays where it is, for its own host.
-func (s *Store) sentBack(ctx context.Context, name string, key secret.Value, llm shape.Tree) (bool, error) {
-	if s.Resolver == nil {
-		return false, nil
-	}
-	old, err := s.Keys.Get(ctx, secret.ProfileEntry(s.base, name, secret.APIKey))
-	if err != nil || !old.Equal(key) {
-		return false, nil //nolint:nilerr // the new key takes the place of what cannot be read
-	}
-	elsewhere := s.Resolver.Elsewhere(s.subject(name, llm), s.keyNames(ctx))
-	if elsewhere != nil {
-		s.Log.Warn("a stored key is not taken to another host", "profile", name, "err", elsewhere)
-	}
-	return elsewhere != nil, nil
-}
-
-// subject is what to look for to find the API key of a profile. A profile with a
-// provider connection uses the URL of that.
-func (s *Store) subject(name string, llm shape.Tree) secret.Subject {
-	subject := secret.Subject{Base: s.base, Profile: name, Model: llm.Text("model"), BaseURL: llm.Text("base_url")}
-	if id := llm.Text("provider_connection_id"); id != "" {
-		if conn, _, err := s.connection(id); err == nil && conn != nil {
-			subject.BaseURL = ""
-			if conn.BaseURL != nil {
-				subject.BaseURL = *conn.BaseURL
-			}
-		}
-	}
-	subject.Endpoint = profile.Endpoint(subject.Model, subject.BaseURL, llm.Text("aws_bedrock_runtime_endpoint"), llm.Text("ollama_base_url"))
-	return subject
-}
-
-// saveLLM writes the file of a profile. Unknown members stay.
-func (s *Store) saveLLM(ctx context.Context, name string, llm shape.Tree) error {
-	clean, err := profile.CleanName(name)
-	if err != nil {
-		return refuse(openhands.Malformed, "Invalid profile name: '%s'.", name)
-	}
-	f := document.ProfileFile(s.base, clean)
-	err = f.WithLock(ctx, s.Locking, func() error {
-		before := f.Read()
-		if before.Sealed != nil {
-			return refuse(openhands.Malformed, "Profile '%s' %s.", name, before.Sealed.Msg)
-		}
-		if before.Missing() {
-			if err := s.room(); err != nil {
-				return err
-			}
-		}
-		doc, err := s.compose(llm, before.Doc)
-		if err != nil {
-			return err
-		}
-		return f.Write(doc.Bytes())
-	})
-	return busy(err)
-}
-
-// room reports whether there may be one more profile.
-func (s *Store) room() error {
-	names, err := s.Profiles.Names()
-	if err != nil {
-		return fmt.Errorf("count profiles: %w", err)
-	}
-	if len(names) >= profile.MaxProfiles {
-		return refuse(openhands.Taken, "Profile limit reached (%d). Delete a profile before saving a new one.", profile.MaxProfiles)
-	}
-	return nil
-}
-
-// compose spells the file of a profile as OpenHands would.
-func (s *Store) compose(llm shape.Tree, before *jsonedit.Doc) (*jsonedit.Doc, error) {
-	doc, err := newDoc("{}")
-	if err != nil {
-		return nil, err
-	}
-	w := &writer{doc: doc, show: s.atRest()}
-	known := []string{"schema_version", "is_subscription"}
-	for _, f := range shape.LLM() {
-		known = append(known, f.Name)
-		if value, ok := llm[f.Name]; ok && !shape.IsNull(value) {
-			w.set([]string{f.Name}, value)
-		}
-	}
-	for _, f := range shape.LLMNewer() {
-		known = append(known, f.Name)
-		if value, ok := llm[f.Name]; ok && !shape.IsNull(value) && !shape.Equal(value, llm[f.Like]) {
-			w.set([]string{f.Name}, value)
-		}
-	}
-	w.set([]string{"is_subscription"}, llm["is_subscription"])
-	if before != nil && before.Root().Kind() == jsonedit.Object && !before.Irregular().Any() {
-		for name, v := range before.Root().Members() {
-			if !slices.Contains(known, name) {
-				w.set([]string{name}, json.RawMessage(v.Raw()))
-			}
-		}
-	}
-	w.set([]string{"schema_version"}, 1)
-	return w.doc, w.err
-}
-
-// RemoveLLMProfile deletes a profile, and the keys that ohgw keeps for it. One that is
-// not there is no failure.
-func (s *Store) RemoveLLMProfile(ctx context.Context, name string) error {
-	_, err := s.Profiles.Remove(ctx, name)
-	if used, ok := errors.AsType[*profile.InUseError](err); ok && len(used.By) == 0 {
-		return refuse(openhands.Taken, "LLM profile is referenced by %d meta-profile(s): %s", len(used.Meta), joined(used.Meta))
-	} else if ok {
-		return refuse(openhands.Taken, "LLM profile is referenced by %d agent profile(s): %s", len(used.By), joined(used.By))
-	}
-	if err != nil && !errors.Is(err, profile.ErrNotFound) {
-		return s.profileFault(name, err)
-	}
-	if s.Keys != nil {
-		if _, err := s.Profiles.RemoveKeys(ctx, s.Keys, name); err != nil {
-			s.Log.Warn("the stored keys of a removed profile stay", "profile", name, "err", err)
-		}
-	}
-	return nil
-}
-
-// RenameLLMProfile gives a profile another name, everywhere.
-func (s *Store) RenameLLMProfile(ctx context.Context, name, to string) error {
-	_, err := s.Profiles.Rename(ctx, name, to)
-	switch {
-	case errors.Is(err, profile.ErrExists):
-		return refuse(openhands.Taken, "Profile '%s' already exists", to)
-	case err != nil:
-		return s.profileFault(name, err)
-	}
-	if s.Keys != nil && name != to {
-		if err := s.Profiles.MoveKeys(ctx, s.Keys, name, to); err != nil {
-			s.Log.Warn("the stored keys of a renamed profile keep its old name", "profile", name, "err", err)
-		}
-	}
-	return nil
-}
-
-// ActivateLLMProfile makes a profile the active one and copies it into the settings.
-// A key that ohgw keeps itself is not copied.
-func (s *Store) ActivateLLMProfile(ctx context.Context, name string) error {
-	if _, err := s.runnable(name); err != nil {
-		return err
-	}
-	_, err := s.Profiles.UseWithKey(ctx, name, s.Now())
-	if _, gate := errors.AsType[*document.GateError](err); gate || errors.Is(err, profile.ErrLegacy) {
-		return &openhands.Error{Kind: openhands.Unreadable, Msg: errSettings.Msg, Err: err}
-	}
-	return s.profileFault(name, err)
-}
-
-// profileFault is why something could not be done with a profile.
-func (s *Store) profileFault(name string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, profile.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
-		return refuse(openhands.NotFound, "Profile '%s' not found", name)
-	case errors.Is(err, profile.ErrName):
-		return refuse(openhands.Malformed, "Invalid profile name: '%s'.", name)
-	case os.IsPermission(err):
-		return fmt.Errorf("change profile: %w", err)
-	}
-	if _, gate := errors.AsType[*document.GateError](err); gate {
-		return &openhands.Error{Kind: openhands.Malformed, Msg: "Failed to load profile `" + name + "`: the file cannot be used", Err: err}
-	}
-	return busy(err)
 }
 
 // canonical brings an LLM to its present form.

@@ -17,9 +17,9 @@ import (
 
 var errRecipeVersion = errors.New("its schema_version is not known")
 
-// readRecipe reads a recipe in its version, the first one as the second. One that is newer
+// parse reads a recipe in its version, the first one as the second. One that is newer
 // than all known ones is read as far as it is understood.
-func (s *Store) readRecipe(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, error) {
+func (s *recipeFiles) parse(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, error) {
 	version, ok := shape.RecipeVersionOf(doc.Root())
 	if !ok {
 		return nil, nil, errRecipeVersion
@@ -28,7 +28,7 @@ func (s *Store) readRecipe(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, err
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, faults := s.read(shape.AgentProfile(version), doc.Root())
+	tree, faults := s.sealing.read(shape.AgentProfile(version), doc.Root())
 	return tree, faults, nil
 }
 
@@ -58,16 +58,16 @@ func presentRecipe(doc *jsonedit.Doc, version int64) (*jsonedit.Doc, error) {
 	return doc, nil
 }
 
-// writeAgentProfile writes a recipe that a client has sent with these members; nil is all
+// write writes a recipe that a client has sent with these members; nil is all
 // of them. The lock is the caller's.
-func (s *Store) writeAgentProfile(f document.File, tree shape.Tree, given map[string]any) error {
+func (s *AgentProfiles) write(f document.File, tree shape.Tree, given map[string]any) error {
 	before := f.Read()
 	id := uuid.New()
 	switch {
 	case before.Sealed != nil:
 		return refuse(openhands.Malformed, "Agent profile '%s' %s.", f.Name(), before.Sealed.Msg)
 	case before.Missing():
-		all, err := s.agentProfiles()
+		all, err := s.files.all()
 		if err != nil {
 			return err
 		}
@@ -101,11 +101,11 @@ func (s *Store) writeAgentProfile(f document.File, tree shape.Tree, given map[st
 
 // editable is a recipe whose file is changed in place: one of a version that stays, and of
 // the kind of the new one.
-func (s *Store) editable(before document.Snapshot, tree shape.Tree) (shape.Tree, bool) {
+func (s *AgentProfiles) editable(before document.Snapshot, tree shape.Tree) (shape.Tree, bool) {
 	if before.Doc == nil || before.Gate != nil || before.Doc.Irregular().Duplicate {
 		return nil, false
 	}
-	old, faults, err := s.readRecipe(before.Doc)
+	old, faults, err := s.files.parse(before.Doc)
 	version, _ := shape.RecipeVersionOf(before.Doc.Root())
 	return old, err == nil && len(faults) == 0 && version >= shape.SwitchesVersion && old.Text("agent_kind") == tree.Text("agent_kind")
 }

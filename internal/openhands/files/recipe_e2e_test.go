@@ -61,7 +61,7 @@ func understood(t *testing.T, version string, all []json.RawMessage) []any {
 func saved(t *testing.T, before string, members map[string]any) json.RawMessage {
 	t.Helper()
 	s, base := open(t, "", withHelper(before))
-	if err := s.SaveAgentProfile(t.Context(), "helper", members); err != nil {
+	if err := s.AgentProfiles.Save(t.Context(), "helper", members); err != nil {
 		t.Fatal(err)
 	}
 	return json.RawMessage(read(t, base, "agent-profiles/helper.json"))
@@ -117,7 +117,7 @@ func TestOpenHandsRefusesTheSameAgentProfiles(t *testing.T) {
 	}
 	for i, got := range understood(t, agentservertest.Newest, all) {
 		s, _ := open(t, "", withHelper(cases[i]))
-		_, err := s.Resolve(t.Context(), helperID)
+		_, err := s.AgentProfiles.Resolve(t.Context(), helperID)
 		// It reads what newer versions have also in files of older ones.
 		if (err == nil) != (got != nil) && !bytes.Contains(all[i], []byte(`"schema_version": 2`)) && !bytes.Contains(all[i], []byte(`"schema_version": 1`)) {
 			t.Errorf("%s: %v, OpenHands: %s", cases[i], err, fmt.Sprint(got))

@@ -43,7 +43,7 @@ func withHelper(recipe string) map[string]string {
 func launched(t *testing.T, recipe string) (tools []string, subAgents, switches bool, launch openhands.Launch) {
 	t.Helper()
 	s, _ := open(t, "", withHelper(recipe))
-	launch, err := s.Resolve(t.Context(), helperID)
+	launch, err := s.AgentProfiles.Resolve(t.Context(), helperID)
 	if err != nil {
 		t.Fatalf("%s: %v", recipe, err)
 	}
@@ -123,7 +123,7 @@ func TestRecipesThatOpenHandsDoesNotLoad(t *testing.T) {
 		strings.Replace(helper(4, ""), `"schema_version": 4`, `"schema_version": "4"`, 1),
 	} {
 		s, base := open(t, "", withHelper(recipe))
-		if _, err := s.Resolve(t.Context(), helperID); kindOf(err) != openhands.Malformed {
+		if _, err := s.AgentProfiles.Resolve(t.Context(), helperID); kindOf(err) != openhands.Malformed {
 			t.Errorf("%s: %v", recipe, err)
 		}
 		if read(t, base, "agent-profiles/helper.json") != recipe {
@@ -143,7 +143,7 @@ func TestSavingKeepsTheVersionOfARecipe(t *testing.T) {
 			"llm_profile_ref": "slow", "tools": []any{map[string]any{"name": "terminal", "params": map[string]any{"t": json.Number("0.50")}}},
 			"enable_switch_llm_tool": true, "enable_sub_agents": false,
 		}
-		if err := s.SaveAgentProfile(t.Context(), "helper", members); err != nil {
+		if err := s.AgentProfiles.Save(t.Context(), "helper", members); err != nil {
 			t.Fatal(err)
 		}
 		want := strings.NewReplacer(`"revision": 1`, `"revision": 2`, `"fast"`, `"slow"`).Replace(before)
@@ -153,7 +153,7 @@ func TestSavingKeepsTheVersionOfARecipe(t *testing.T) {
 		members["persona"], members["enable_switch_llm_tool"] = "Other.", false
 		delete(members, "enable_switch_llm_tool")
 		delete(members, "enable_sub_agents")
-		if err := s.SaveAgentProfile(t.Context(), "helper", members); err != nil {
+		if err := s.AgentProfiles.Save(t.Context(), "helper", members); err != nil {
 			t.Fatal(err)
 		}
 		got := read(t, base, "agent-profiles/helper.json")
@@ -186,7 +186,7 @@ func TestSwitchesOfAClientBecomeTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		members["llm_profile_ref"] = "fast"
-		if err := s.SaveAgentProfile(t.Context(), "helper", members); err != nil {
+		if err := s.AgentProfiles.Save(t.Context(), "helper", members); err != nil {
 			t.Fatal(err)
 		}
 		got := read(t, base, "agent-profiles/helper.json")
@@ -223,7 +223,7 @@ func TestAnOlderRecipeStaysOne(t *testing.T) {
 	before := helper(2, `, "tools": null, "enable_switch_llm_tool": true`)
 	s, base := open(t, "", withHelper(before))
 	newer := map[string]any{"schema_version": 4, "llm_profile_ref": "fast", "tools": []any{map[string]any{"name": "terminal"}}, "persona": nil}
-	if err := s.SaveAgentProfile(t.Context(), "helper", newer); err != nil {
+	if err := s.AgentProfiles.Save(t.Context(), "helper", newer); err != nil {
 		t.Fatal(err)
 	}
 	got := read(t, base, "agent-profiles/helper.json")
@@ -231,14 +231,14 @@ func TestAnOlderRecipeStaysOne(t *testing.T) {
 		t.Error(got)
 	}
 	newer["persona"] = "Me."
-	if err := s.SaveAgentProfile(t.Context(), "helper", newer); err != nil {
+	if err := s.AgentProfiles.Save(t.Context(), "helper", newer); err != nil {
 		t.Error(err)
 	}
 	got = read(t, base, "agent-profiles/helper.json")
 	if !strings.Contains(got, `"schema_version": 4`) || !strings.Contains(got, "Me.") || strings.Contains(got, "enable_switch_llm_tool") {
 		t.Error(got)
 	}
-	if err := s.SaveAgentProfile(t.Context(), "another", newer); err != nil || !strings.Contains(read(t, base, "agent-profiles/another.json"), "Me.") {
+	if err := s.AgentProfiles.Save(t.Context(), "another", newer); err != nil || !strings.Contains(read(t, base, "agent-profiles/another.json"), "Me.") {
 		t.Errorf("a new one: %v", err)
 	}
 }
@@ -248,21 +248,21 @@ func TestARecipeOfANewerOpenHandsIsNotWritten(t *testing.T) {
 	t.Parallel()
 	before := helper(5, newMembers+`, "later": {"x": 1.0}`)
 	s, base := open(t, "", withHelper(before))
-	list, err := s.ListAgentProfiles()
+	list, err := s.AgentProfiles.All()
 	if err != nil || len(list) != 1 || list[0].ID == nil || *list[0].ID != helperID || !strings.Contains(list[0].Newer, "schema_version is 5, newer than 4") {
 		t.Errorf("%+v, %v", list, err)
 	}
-	shown, err := s.AgentProfile(t.Context(), "helper")
+	shown, err := s.AgentProfiles.Get(t.Context(), "helper")
 	if err != nil || shown["later"] == nil {
 		t.Errorf("%v, %v", shown, err)
 	}
-	if err := s.SaveAgentProfile(t.Context(), "helper", map[string]any{"llm_profile_ref": "fast"}); kindOf(err) != openhands.Malformed {
+	if err := s.AgentProfiles.Save(t.Context(), "helper", map[string]any{"llm_profile_ref": "fast"}); kindOf(err) != openhands.Malformed {
 		t.Error(err)
 	}
-	if err := s.RenameAgentProfile(t.Context(), "helper", "other"); kindOf(err) != openhands.Malformed {
+	if err := s.AgentProfiles.Rename(t.Context(), "helper", "other"); kindOf(err) != openhands.Malformed {
 		t.Error(err)
 	}
-	if err := s.SaveAgentProfile(t.Context(), "new", map[string]any{"schema_version": 5, "llm_profile_ref": "fast"}); kindOf(err) != openhands.Invalid {
+	if err := s.AgentProfiles.Save(t.Context(), "new", map[string]any{"schema_version": 5, "llm_profile_ref": "fast"}); kindOf(err) != openhands.Invalid {
 		t.Error(err)
 	}
 	if read(t, base, "agent-profiles/helper.json") != before {
@@ -274,7 +274,7 @@ func TestRenamingARecipeChangesItsName(t *testing.T) {
 	t.Parallel()
 	before := helper(4, newMembers)
 	s, base := open(t, "", withHelper(before))
-	if err := s.RenameAgentProfile(t.Context(), "helper", "aide"); err != nil {
+	if err := s.AgentProfiles.Rename(t.Context(), "helper", "aide"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Replace(before, `"helper"`, `"aide"`, 1), read(t, base, "agent-profiles/aide.json")); diff != "" {
@@ -297,7 +297,7 @@ func TestTheFirstRecipeSaysTheToolsOfNewerSettings(t *testing.T) {
 			"profiles/fast.json": `{"model":"openai/m"}`,
 			"settings.json":      `{"schema_version":5,"active_profile":"fast","agent_settings":{"schema_version":8,"llm":{"model":"openai/m"},"tools":` + tools + `}}`,
 		})
-		if _, err := s.AgentProfiles(t.Context()); err != nil {
+		if _, err := s.AgentProfiles.List(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got := read(t, base, "agent-profiles/default.json")
@@ -312,7 +312,7 @@ func TestNoRecipeIsMadeOfUnknownSettings(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "", map[string]string{"settings.json": `{"schema_version":99,"agent_settings":{"schema_version":9,"llm":{"model":"openai/m"}}}`})
 	for range 2 {
-		if list, err := s.AgentProfiles(t.Context()); err != nil || len(list.Profiles) > 0 {
+		if list, err := s.AgentProfiles.List(t.Context()); err != nil || len(list.Profiles) > 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
 	}

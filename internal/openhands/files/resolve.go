@@ -21,7 +21,7 @@ import (
 // that a client has named as a model. A recipe that is not there is NotFound, and one that
 // refers to something that is not there is Invalid. Its meta-profile has no effect: the
 // client has chosen the model.
-func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) {
+func (s *AgentProfiles) Resolve(_ context.Context, id string) (openhands.Launch, error) {
 	return s.resolve(id, "", nil)
 }
 
@@ -29,17 +29,17 @@ func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) 
 // meta-profile that is not there, or one of whose LLM profiles is not there, is Invalid.
 // llm names an LLM profile that replaces the recipe's; "" replaces nothing. An ACP agent
 // has no LLM profile, so naming one for it is Invalid.
-func (s *Store) ResolveAll(_ context.Context, id, llm string) (openhands.Launch, error) {
+func (s *AgentProfiles) ResolveAll(_ context.Context, id, llm string) (openhands.Launch, error) {
 	return s.resolve(id, llm, s.danglingMeta)
 }
 
 // resolve is ResolveAll; without danglingMeta the meta-profile has no effect.
-func (s *Store) resolve(id, llmName string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
-	name, err := s.agentName(id)
+func (s *AgentProfiles) resolve(id, llmName string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
+	name, err := s.files.nameOf(id)
 	if err != nil {
 		return openhands.Launch{}, err
 	}
-	recipe, err := s.agentProfile(name)
+	recipe, err := s.files.read(name)
 	if err != nil {
 		return openhands.Launch{}, err
 	}
@@ -128,8 +128,8 @@ func ignored(recipe shape.Tree, routes bool) []string {
 }
 
 // recipeLLM is the LLM of a recipe without its secrets.
-func (s *Store) recipeLLM(name string) (shape.Tree, error) {
-	llm, err := s.runnable(name)
+func (s *AgentProfiles) recipeLLM(name string) (shape.Tree, error) {
+	llm, err := s.llms.runnable(name)
 	for member, value := range llm {
 		if _, hidden := value.(secret.Value); hidden {
 			llm.Set(member, nil)
@@ -140,8 +140,8 @@ func (s *Store) recipeLLM(name string) (shape.Tree, error) {
 
 // chosenServers are the tool servers of a recipe, by name, and the names that there are
 // no servers for.
-func (s *Store) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, dangling []string) {
-	all := s.load().Agent.Tree("mcp_config")
+func (s *AgentProfiles) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, dangling []string) {
+	all := s.settings.load().Agent.Tree("mcp_config")
 	resolved, dangling = []string{}, []string{}
 	refs, some := recipe.Texts("mcp_server_refs")
 	if !some {
@@ -162,7 +162,7 @@ func (s *Store) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, 
 }
 
 // assemble makes agent_settings. The agent finds its skills itself.
-func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
+func (s *AgentProfiles) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 	agent := shape.Tree{"agent_kind": recipe["agent_kind"], "mcp_config": servers}
 	context := shape.Tree{}
 	if recipe.Text("agent_kind") == "acp" {
@@ -201,7 +201,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
+	tree, faults, err := s.sealing.readJSON(shape.AgentSettings(), data)
 	if err != nil || len(faults) > 0 {
 		return nil, errors.Join(err, errors.New("the agent profile cannot be made into settings"))
 	}
@@ -209,7 +209,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 }
 
 // command are the words of the command of an agent of another program.
-func (s *Store) command(recipe shape.Tree) ([]any, error) {
+func (s *AgentProfiles) command(recipe shape.Tree) ([]any, error) {
 	words, err := shell.Fields(recipe.Text("acp_command"), func(string) string { return "" })
 	if err != nil {
 		return nil, errors.New("acp_command is not a command line")
@@ -224,92 +224,15 @@ func (s *Store) command(recipe shape.Tree) ([]any, error) {
 	return out, nil
 }
 
-// Diagnose reports what Resolve would make of the recipe of a name, or of a draft in its
-// place. Its secrets are masked.
-func (s *Store) Diagnose(ctx context.Context, name string, draft map[string]any) (openhands.Diagnosis, error) {
-	var recipe shape.Tree
-	var err error
-	if draft == nil {
-		recipe, err = s.agentProfile(name)
-	} else {
-		recipe, err = sent(shape.Merge(draft, map[string]any{"name": name}, true)).read(s)
-	}
-	if err != nil {
-		return openhands.Diagnosis{}, err
-	}
-	servers, resolved, dangling := s.chosenServers(recipe)
-	disabled, _ := recipe.Texts("disabled_skills")
-	d := openhands.Diagnosis{
-		Kind: recipe.Text("agent_kind"), Errors: []string{}, Resolved: resolved, Dangling: dangling,
-		DisabledSkills: disabled, Skills: []string{}, ACPFiles: []string{}, Unusable: []string{}, DanglingMetaLLMs: []string{},
-		Servers: listOrAll(recipe, "mcp_server_refs"), Secrets: listOrAll(recipe, "secret_refs"), PublicSkills: listOrAll(recipe, "public_skills"),
-	}
-	var llm shape.Tree
-	if d.Kind == "acp" {
-		d.ACPKey, d.ACPURL, d.ACPFiles = acpSecrets(recipe.Text("acp_server"))
-	} else {
-		llm = s.diagnoseLLM(ctx, recipe, &d)
-		s.diagnoseSkills(ctx, &d)
-		d.Unusable = unusable(recipe)
-	}
-	gone := unresolved{servers: dangling}
-	var broken error
-	if d.Kind != "acp" {
-		d.Meta = orNil(recipe.Text(metaRefMember))
-		d.DanglingMeta, d.DanglingMetaLLMs, broken = s.danglingMeta(recipe)
-		gone.meta, gone.metaLLMs = d.DanglingMeta, d.DanglingMetaLLMs
-	}
-	d.Errors = append(d.Errors, gone.problems()...)
-	if broken != nil {
-		d.Errors = append(d.Errors, fmt.Sprintf("Failed to build agent settings: %v", broken))
-	}
-	if len(d.Errors) > 0 {
-		return d, nil
-	}
-	agent, err := s.assemble(recipe, llm, servers)
-	if err != nil {
-		d.Errors = append(d.Errors, fmt.Sprintf("Failed to build agent settings: %v", err))
-		return d, nil
-	}
-	d.Valid = true
-	d.Settings, err = exposed(agent, shape.Masked)
-	return d, err
-}
-
-// listOrAll is a list of names; nil where there is none, which means all.
-func listOrAll(recipe shape.Tree, name string) *[]string {
-	if refs, some := recipe.Texts(name); some {
-		return &refs
-	}
-	return nil
-}
-
-// browserTool is a tool that the embedded agent does not have, and that the standard ones
-// have where a browser is.
-const browserTool = "browser_tool_set"
-
-// unusable are the tools of a recipe that the agent goes without.
-func unusable(recipe shape.Tree) []string {
-	tools := recipe.List("tools")
-	found := tools == nil || slices.ContainsFunc(tools, func(item any) bool {
-		tool, _ := item.(shape.Tree)
-		return tool.Text("name") == browserTool
-	})
-	if found {
-		return []string{browserTool}
-	}
-	return []string{}
-}
-
 // danglingMeta is what a recipe with a meta-profile refers to and is not there: the
 // meta-profile, or LLM profiles that it names.
-func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms []string, err error) {
+func (s *AgentProfiles) danglingMeta(recipe shape.Tree) (meta *string, llms []string, err error) {
 	llms = []string{}
 	name := recipe.Text(metaRefMember)
 	if raw, _ := recipe[routingMember].(json.RawMessage); name == "" || string(raw) != "true" {
 		return nil, llms, nil
 	}
-	tree, err := s.metaProfile(name)
+	tree, err := s.metas.read(name)
 	if isNotFound(err) {
 		return &name, llms, nil
 	}
@@ -317,7 +240,7 @@ func (s *Store) danglingMeta(recipe shape.Tree) (meta *string, llms []string, er
 		return nil, llms, &openhands.Error{Msg: fmt.Sprintf("Could not load meta-profile '%s': %v", name, err), Err: err}
 	}
 	for _, ref := range metaModels(tree) {
-		if _, err := s.llm(ref); isNotFound(err) && !slices.Contains(llms, ref) {
+		if _, err := s.llms.read(ref); isNotFound(err) && !slices.Contains(llms, ref) {
 			llms = append(llms, ref)
 		}
 	}
@@ -332,57 +255,4 @@ func metaModels(meta shape.Tree) []string {
 		names = append(names, class.Text("model"))
 	}
 	return names
-}
-
-func (s *Store) diagnoseLLM(ctx context.Context, recipe shape.Tree, d *openhands.Diagnosis) shape.Tree {
-	name := recipe.Text("llm_profile_ref")
-	d.LLM = &name
-	llm, err := s.runnable(name)
-	if err != nil {
-		why := fmt.Sprintf("Could not load LLM profile '%s': %v", name, err)
-		if isNotFound(err) {
-			why = fmt.Sprintf("LLM profile '%s' not found", name)
-		}
-		d.Errors = append(d.Errors, why)
-		return nil
-	}
-	d.LLMResolved = true
-	d.LLMKeySet, _ = s.findKey(ctx, name, llm, openhands.Masked) // it reads no key
-	return llm
-}
-
-func (s *Store) diagnoseSkills(ctx context.Context, d *openhands.Diagnosis) {
-	if s.Skills == nil {
-		return
-	}
-	names, err := s.Skills(ctx)
-	if err != nil {
-		d.Errors = append(d.Errors, "Skill discovery failed: "+err.Error())
-		return
-	}
-	for _, name := range names {
-		if !slices.Contains(d.DisabledSkills, name) {
-			d.Skills = append(d.Skills, name)
-		}
-	}
-}
-
-// acpSecrets are the names of the secrets that an agent of another program takes.
-func acpSecrets(server string) (key, url *string, files []string) {
-	name := func(s string) *string { return &s }
-	switch server {
-	case "claude-code":
-		return name("ANTHROPIC_API_KEY"), name("ANTHROPIC_BASE_URL"), []string{}
-	case "codex":
-		return name("OPENAI_API_KEY"), name("OPENAI_BASE_URL"), []string{"CODEX_AUTH_JSON"}
-	case "gemini-cli":
-		return name("GEMINI_API_KEY"), name("GEMINI_BASE_URL"), []string{"GOOGLE_APPLICATION_CREDENTIALS_JSON"}
-	case "kimi-code":
-		return nil, name("KIMI_BASE_URL"), []string{"KIMI_CODE_CONFIG_TOML"}
-	case "pi":
-		return name("ANTHROPIC_API_KEY"), nil, []string{"PI_AUTH_JSON"}
-	case "opencode":
-		return name("OPENCODE_API_KEY"), nil, []string{}
-	}
-	return nil, nil, []string{}
 }

@@ -12,14 +12,17 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
+// Secrets are the secrets of the user.
+type Secrets struct{ place }
+
 // The members of the file of secrets.
 const (
 	secretsMember  = "custom_secrets"
 	versionsMember = "_credential_versions"
 )
 
-// Secrets are the user's secrets, without their values.
-func (s *Store) Secrets(context.Context) ([]openhands.SecretInfo, error) {
+// List returns the user's secrets, without their values.
+func (s *Secrets) List(context.Context) ([]openhands.SecretInfo, error) {
 	out := []openhands.SecretInfo{}
 	snap := document.SecretsFile(s.base).Read()
 	if snap.Doc == nil {
@@ -31,25 +34,25 @@ func (s *Store) Secrets(context.Context) ([]openhands.SecretInfo, error) {
 	return out, nil
 }
 
-// Secret is the value of a secret. One that is empty, or cannot be decrypted, is not
+// Get returns the value of a secret. One that is empty, or cannot be decrypted, is not
 // found.
-func (s *Store) Secret(_ context.Context, name string) (string, error) {
+func (s *Secrets) Get(_ context.Context, name string) (string, error) {
 	if snap := document.SecretsFile(s.base).Read(); snap.Doc != nil {
 		v := snap.Doc.Root().At(secretsMember, name)
 		if v.Kind() == jsonedit.Object {
 			v = v.Get("secret")
 		}
 		raw, _ := v.Text()
-		if value := s.reader().Stored(raw); !value.IsZero() {
+		if value := s.sealing.reader().Stored(raw); !value.IsZero() {
 			return value.Reveal(), nil
 		}
 	}
 	return "", refuse(openhands.NotFound, "Secret not found")
 }
 
-// SetSecret stores a secret, in the place of one of that name.
-func (s *Store) SetSecret(ctx context.Context, name, value string, description *string) error {
-	return s.changeSecrets(ctx, func(w *writer) error {
+// Set stores a secret, in the place of one of that name.
+func (s *Secrets) Set(ctx context.Context, name, value string, description *string) error {
+	return s.change(ctx, func(w *writer) error {
 		members := map[string]any{"name": name, "secret": "", "description": description}
 		if value != "" {
 			sealed, err := w.show(secret.New(value))
@@ -66,9 +69,9 @@ func (s *Store) SetSecret(ctx context.Context, name, value string, description *
 	})
 }
 
-// RemoveSecret deletes a secret.
-func (s *Store) RemoveSecret(ctx context.Context, name string) error {
-	return s.changeSecrets(ctx, func(w *writer) error {
+// Remove deletes a secret.
+func (s *Secrets) Remove(ctx context.Context, name string) error {
+	return s.change(ctx, func(w *writer) error {
 		if !w.doc.Root().At(secretsMember, name).Exists() {
 			return refuse(openhands.NotFound, "Secret not found")
 		}
@@ -87,9 +90,9 @@ func newVersion() string {
 	return base64.RawURLEncoding.EncodeToString(random)
 }
 
-func (s *Store) changeSecrets(ctx context.Context, fn func(*writer) error) error {
+func (s *Secrets) change(ctx context.Context, fn func(*writer) error) error {
 	f := document.SecretsFile(s.base)
-	_, err := f.Update(ctx, s.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
+	_, err := f.Update(ctx, s.cfg.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		doc := snap.Doc
 		if doc == nil {
 			var err error
@@ -97,7 +100,7 @@ func (s *Store) changeSecrets(ctx context.Context, fn func(*writer) error) error
 				return nil, err
 			}
 		}
-		w := &writer{doc: doc, show: s.atRest()}
+		w := &writer{doc: doc, show: s.sealing.atRest()}
 		err := fn(w)
 		return w.doc, err
 	})

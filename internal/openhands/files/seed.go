@@ -20,7 +20,7 @@ import (
 const seedName = "default"
 
 // seed makes a recipe of the settings and makes it the active one.
-func (s *Store) seed(ctx context.Context, now settings.Settings) error {
+func (s *AgentProfiles) seed(ctx context.Context, now settings.Settings) error {
 	llm := seedName
 	acp := now.Agent.Text("agent_kind") == "acp"
 	switch {
@@ -34,7 +34,7 @@ func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 	recipe, version := seedRecipe(now.Agent, llm)
 	f := document.AgentProfileFile(s.base, seedName)
 	var id *string
-	err := f.WithLock(ctx, s.Locking, func() error {
+	err := f.WithLock(ctx, s.cfg.Locking, func() error {
 		if !f.Read().Missing() {
 			return nil // another process was faster
 		}
@@ -42,11 +42,11 @@ func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 		if err != nil {
 			return err
 		}
-		tree, faults, err := s.readJSON(shape.AgentProfile(version), data)
+		tree, faults, err := s.sealing.readJSON(shape.AgentProfile(version), data)
 		if err != nil || len(faults) > 0 {
 			return errors.Join(err, errSettings)
 		}
-		if err := s.writeAgentProfile(f, tree, nil); err != nil {
+		if err := s.write(f, tree, nil); err != nil {
 			return err
 		}
 		id = orNil(tree.Text("id"))
@@ -60,7 +60,7 @@ func (s *Store) seed(ctx context.Context, now settings.Settings) error {
 
 // seedLLM makes an LLM profile of the settings' LLM, if that one is set up and
 // the name is free.
-func (s *Store) seedLLM(ctx context.Context, llm shape.Tree) error {
+func (s *AgentProfiles) seedLLM(ctx context.Context, llm shape.Tree) error {
 	if !keySet(llm) && llm.Text("auth_type") != "subscription" && strings.TrimSpace(llm.Text("base_url")) == "" {
 		return nil
 	}
@@ -68,9 +68,9 @@ func (s *Store) seedLLM(ctx context.Context, llm shape.Tree) error {
 		return nil
 	}
 	settle(llm, true)
-	err := s.saveLLM(ctx, seedName, llm)
+	err := s.llms.write(ctx, seedName, llm)
 	if full, ok := errors.AsType[*openhands.Error](err); ok && full.Kind == openhands.Taken {
-		s.Log.Warn("there are too many LLM profiles to make one of the settings")
+		s.cfg.Log.Warn("there are too many LLM profiles to make one of the settings")
 		return nil
 	}
 	return err

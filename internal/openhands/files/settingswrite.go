@@ -13,9 +13,9 @@ import (
 // write puts what differs into the text of the settings. A file keeps its version, so that
 // the OpenHands that has written it can read it. Where that version cannot say what the
 // settings are now, the file becomes one of the newest version.
-func (s *Store) write(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
+func (s *settingsFile) write(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
 	if doc, err := s.writeAs(doc, before, after); err == nil {
-		if now, err := settings.Read(doc, s.reader()); err == nil && same(now, after) {
+		if now, err := settings.Read(doc, s.sealing.reader()); err == nil && same(now, after) {
 			return doc, nil
 		}
 	}
@@ -27,8 +27,8 @@ func (s *Store) write(doc *jsonedit.Doc, before, after settings.Settings) (*json
 }
 
 // writeAs writes in the version that the text has.
-func (s *Store) writeAs(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
-	w := writer{doc: doc, show: s.atRest()}
+func (s *settingsFile) writeAs(doc *jsonedit.Doc, before, after settings.Settings) (*jsonedit.Doc, error) {
+	w := writer{doc: doc, show: s.sealing.atRest()}
 	said := doc.Root().At(settings.AgentMember, "schema_version")
 	version, _ := said.Int()
 	old, now := before.Agent, after.Agent

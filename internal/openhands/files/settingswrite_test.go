@@ -85,12 +85,12 @@ func TestSettingsOfAllVersionsAreChangedAsTheyAreShown(t *testing.T) {
 				content["settings.json"] = before
 			}
 			s, base := open(t, "ohgw-example-secret-key-0001", content)
-			told, err := s.Patch(t.Context(), patch.Patch)
+			told, err := s.Settings.Patch(t.Context(), patch.Patch)
 			if err != nil {
 				t.Errorf("%s, %s: %v", release, what, err)
 				continue
 			}
-			again, err := s.Settings(t.Context(), openhands.Masked)
+			again, err := s.Settings.Get(t.Context(), openhands.Masked)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestSettingsThatOpenHandsDoesNotLoadStay(t *testing.T) {
 		`{"schema_version":6,"agent_settings":{"schema_version":"9"}}`,
 	} {
 		s, base := open(t, "", map[string]string{"settings.json": before})
-		if _, err := s.Patch(t.Context(), openhands.Patch{Misc: map[string]any{"x": true}}); kindOf(err) != openhands.Unreadable {
+		if _, err := s.Settings.Patch(t.Context(), openhands.Patch{Misc: map[string]any{"x": true}}); kindOf(err) != openhands.Unreadable {
 			t.Errorf("%s: %v", before, err)
 		}
 		if after := read(t, base, "settings.json"); after != before {
@@ -176,41 +176,41 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 		"meta-profiles/not.json":     `[]`,
 		"agent-profiles/helper.json": helper(4, `,"llm_profile_ref":"fast","enable_classify_and_switch_llm_tool":true,"meta_profile_ref":"router"`),
 	})
-	if err := s.SaveMetaProfile(t.Context(), "router", json.RawMessage(`{"classifier_model":"fast","classes":[{"description":"d","model":"gone"}]}`)); err != nil {
+	if err := s.MetaProfiles.Save(t.Context(), "router", json.RawMessage(`{"classifier_model":"fast","classes":[{"description":"d","model":"gone"}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, base, "meta-profiles/router.json"); !strings.Contains(got, "1.50") || !strings.Contains(got, "gone") {
 		t.Error(got)
 	}
-	list, err := s.MetaProfiles(t.Context())
+	list, err := s.MetaProfiles.List(t.Context())
 	if err != nil || len(list.Profiles) != 2 || list.Profiles[0].Name != "broken" || list.Profiles[1].Classes != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if applied, err := s.ActivateMetaProfile(t.Context(), "router"); !applied || err != nil {
+	if applied, err := s.MetaProfiles.Activate(t.Context(), "router"); !applied || err != nil {
 		t.Error(applied, err)
 	}
-	if _, err := s.ActivateMetaProfile(t.Context(), "broken"); kindOf(err) != openhands.Malformed {
+	if _, err := s.MetaProfiles.Activate(t.Context(), "broken"); kindOf(err) != openhands.Malformed {
 		t.Error(err)
 	}
-	d, err := s.Diagnose(t.Context(), "helper", nil)
+	d, err := s.AgentProfiles.Diagnose(t.Context(), "helper", nil)
 	if err != nil || d.Valid || fmt.Sprint(d.DanglingMetaLLMs) != "[gone]" || !strings.Contains(fmt.Sprint(d.Errors), "routed to by the meta-profile not found: gone") {
 		t.Errorf("%+v, %v", d, err)
 	}
 	draft := map[string]any{"agent_kind": "openhands", "llm_profile_ref": "gone", "name": "other"}
-	if d, err = s.Diagnose(t.Context(), "helper", draft); err != nil || d.Valid || !strings.Contains(fmt.Sprint(d.Errors), "gone") || d.DanglingMeta != nil {
+	if d, err = s.AgentProfiles.Diagnose(t.Context(), "helper", draft); err != nil || d.Valid || !strings.Contains(fmt.Sprint(d.Errors), "gone") || d.DanglingMeta != nil {
 		t.Errorf("a draft: %+v, %v", d, err)
 	}
-	if _, err = s.Diagnose(t.Context(), "new", map[string]any{"agent_kind": "openhands"}); kindOf(err) != openhands.Invalid {
+	if _, err = s.AgentProfiles.Diagnose(t.Context(), "new", map[string]any{"agent_kind": "openhands"}); kindOf(err) != openhands.Invalid {
 		t.Errorf("a draft without a model: %v", err)
 	}
-	if err := s.RemoveMetaProfile(t.Context(), "router"); err != nil {
+	if err := s.MetaProfiles.Remove(t.Context(), "router"); err != nil {
 		t.Fatal(err)
 	}
-	now, err := s.Settings(t.Context(), openhands.Masked)
+	now, err := s.Settings.Get(t.Context(), openhands.Masked)
 	if err != nil || now.ActiveMeta != nil || fmt.Sprintf("%s", now.Agent["meta_profile"]) != "null" {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if d, err = s.Diagnose(t.Context(), "helper", nil); err != nil || d.DanglingMeta == nil || *d.DanglingMeta != "router" {
+	if d, err = s.AgentProfiles.Diagnose(t.Context(), "helper", nil); err != nil || d.DanglingMeta == nil || *d.DanglingMeta != "router" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
