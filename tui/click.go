@@ -58,7 +58,7 @@ func (m *model) clickCard(line string, column int) tea.Cmd {
 		last := grantChoices[len(grantChoices)-1]
 		for _, c := range grantChoices {
 			if strings.Contains(line, last.key+" "+last.label(m.width)) && hit(c.key+" "+c.label(m.width)) {
-				return m.chat.Grant(c.scope)
+				return m.chat.Sandbox.Grant(m.chat.Convo.ID, c.scope)
 			}
 		}
 		return nil

@@ -36,7 +36,7 @@ type granting struct {
 
 // asked is the refusal that the card is about, or nil; with the choice on it.
 func (m *model) asked() (*session.Block, *int) {
-	b := m.chat.Asked
+	b := m.chat.Sandbox.Asked
 	if m.chat.Pending != nil && m.chat.Turn == nil {
 		b = nil // One card at a time.
 	}
@@ -99,9 +99,9 @@ func (m *model) grantKey(do action) (tea.Cmd, bool) {
 	case complete:
 		*at = (*at + 1) % len(grantChoices)
 	case send:
-		return m.chat.Grant(grantChoices[*at].scope), true
+		return m.chat.Sandbox.Grant(m.chat.Convo.ID, grantChoices[*at].scope), true
 	case stop:
-		m.chat.LeaveOpen()
+		m.chat.Sandbox.LeaveOpen()
 	default:
 		return nil, false
 	}
@@ -111,7 +111,7 @@ func (m *model) grantKey(do action) (tea.Cmd, bool) {
 // grant decides by the letter of a choice.
 func (m *model) grant(do action) tea.Cmd {
 	i := slices.IndexFunc(grantChoices, func(c grantChoice) bool { return c.do == do })
-	return m.chat.Grant(grantChoices[i].scope)
+	return m.chat.Sandbox.Grant(m.chat.Convo.ID, grantChoices[i].scope)
 }
 
 // Offer implements [session.View]: the text stands in the input, if that is empty.

@@ -118,7 +118,7 @@ func (m *model) listens(do action) bool {
 	case accept, acceptAlways, acceptAll, reject:
 		return m.chat.Pending != nil && m.chat.Turn == nil
 	case allow:
-		return m.chat.Asked == nil && m.chat.Allowable(false) != nil
+		return m.chat.Sandbox.Asked == nil && m.chat.Sandbox.Allowable(false) != nil
 	case grantOnce, grantConversation, grantWorkspace, grantNothing:
 		b, _ := m.asked()
 		return b != nil
@@ -141,7 +141,7 @@ func (m *model) settle(alone bool) tea.Cmd {
 	case accept, acceptAlways, acceptAll, reject:
 		return m.chat.Decide(consents[l.do])
 	case allow:
-		m.chat.Ask(false)
+		m.chat.Sandbox.Ask(false)
 	case grantOnce, grantConversation, grantWorkspace, grantNothing:
 		return m.grant(l.do)
 	case retry:
@@ -211,7 +211,7 @@ func (m *model) command(do action) tea.Cmd {
 	case newConversation:
 		return m.chat.New()
 	case resume:
-		return m.chat.Recent("")
+		return m.chat.Kept.Recent("")
 	case retry:
 		return m.chat.Retry()
 	case copyAnswer:
@@ -325,7 +325,7 @@ func (m *model) slash(c slashCommand, rest string) tea.Cmd {
 // shell runs a command of the user. One that cannot be run leaves the input as
 // it is.
 func (m *model) shell(line string) tea.Cmd {
-	cmd, ok := m.chat.Shell(line)
+	cmd, ok := m.chat.Commands.Run(m.chat.Dir(), line)
 	if ok {
 		m.input.sent(m.input.Value())
 		m.input.restoreDraft()
@@ -336,8 +336,8 @@ func (m *model) shell(line string) tea.Cmd {
 // interrupt is Ctrl+C: it ends the user's command, else it stops the run, and
 // the second one leaves.
 func (m *model) interrupt() tea.Cmd {
-	if m.chat.Running != nil {
-		m.chat.EndShell()
+	if m.chat.Commands.Running != nil {
+		m.chat.Commands.End()
 		return nil
 	}
 	if m.chat.Turn != nil {
@@ -358,8 +358,8 @@ func (m *model) escape() tea.Cmd {
 		return nil
 	case m.chat.Turn != nil:
 		return tea.Batch(m.chat.Stop(), m.Say("stopped; the partial answer is kept"))
-	case m.chat.Running != nil:
-		m.chat.EndShell()
+	case m.chat.Commands.Running != nil:
+		m.chat.Commands.End()
 	case !m.chat.Log.Following():
 		m.chat.Log.Bottom()
 	}

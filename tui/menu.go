@@ -111,7 +111,7 @@ func (m *model) fileMenu(query string) tea.Cmd {
 		return nil
 	}
 	n.files.loading = true
-	return m.chat.Names(hidden)
+	return m.chat.Files.Names(m.chat.Dir(), hidden)
 }
 
 // asksHidden reports whether a part of a path begins with a dot.

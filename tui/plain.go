@@ -76,7 +76,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 func (p *plain) step() {
 	p.putQuestion()
 	var lines <-chan typedLines
-	if p.linked && (p.chat.Turn == nil || p.chat.Asked != nil) && p.chat.Running == nil && p.chat.Working == 0 {
+	if p.linked && (p.chat.Turn == nil || p.chat.Sandbox.Asked != nil) && p.chat.Commands.Running == nil && p.chat.Working == 0 {
 		lines = p.lines
 		if !p.asked {
 			_, _ = fmt.Fprint(p.cfg.Out, "> ")
@@ -115,8 +115,8 @@ func (p *plain) interrupt() {
 	case p.pasted:
 		p.written, p.pasted, p.asked = "", false, false
 		p.print("The pasted lines are dropped.")
-	case p.chat.Running != nil:
-		p.chat.EndShell()
+	case p.chat.Commands.Running != nil:
+		p.chat.Commands.End()
 	case p.chat.Turn != nil:
 		_ = p.chat.Stop() // what is printed stays
 	default:
@@ -163,7 +163,7 @@ func (p *plain) line(line string) {
 	switch {
 	case p.decides(text) || p.grants(text):
 	case runs:
-		cmd, _ := p.chat.Shell(shell)
+		cmd, _ := p.chat.Commands.Run(p.chat.Dir(), shell)
 		p.run(cmd)
 	case ok && c.run == nil:
 		p.print(c.name + " needs a screen.")
@@ -184,8 +184,8 @@ func (p *plain) explain() {
 	case t != nil:
 		p.print(p.waiting(t))
 		p.quiet.Reset(3 * hungAfter)
-	case p.chat.Running != nil:
-		p.print("Still running, " + human.Duration(p.cfg.Now().Sub(p.chat.Running.Begun)) + "; Ctrl+C ends it.")
+	case p.chat.Commands.Running != nil:
+		p.print("Still running, " + human.Duration(p.cfg.Now().Sub(p.chat.Commands.Running.Begun)) + "; Ctrl+C ends it.")
 		p.quiet.Reset(3 * hungAfter)
 	case p.chat.Link.Asking:
 		p.print("Waiting for " + p.cfg.Place.Name() + " to list its models.")

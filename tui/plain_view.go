@@ -87,22 +87,22 @@ func (p *plain) grants(text string) bool {
 	scope, ok := map[string]gateway.Scope{
 		"once": gateway.GrantOnce, "conversation": gateway.GrantConversation, "workspace": gateway.GrantWorkspace, "no": gateway.GrantNothing, "n": gateway.GrantNothing,
 	}[strings.ToLower(strings.TrimSpace(text))]
-	asked := p.chat.Asked
+	asked := p.chat.Sandbox.Asked
 	switch {
 	case asked == nil:
 		return false
 	case ok:
-		p.run(p.chat.Grant(scope))
+		p.run(p.chat.Sandbox.Grant(p.chat.Convo.ID, scope))
 		return true
 	case !asked.Held:
-		p.chat.LeaveOpen()
+		p.chat.Sandbox.LeaveOpen()
 	}
 	return false
 }
 
 // putQuestion asks about what the sandbox refused, once.
 func (p *plain) putQuestion() {
-	b := p.chat.Asked
+	b := p.chat.Sandbox.Asked
 	if b == p.question {
 		return
 	}

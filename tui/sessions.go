@@ -132,7 +132,7 @@ func (s *sessionList) keyDelete(msg tea.KeyPressMsg) (cmd tea.Cmd, closed bool) 
 		return nil, false
 	}
 	i, _ := s.current()
-	cmd = s.m.chat.Remove(s.list[i])
+	cmd = s.m.chat.Kept.Remove(s.list[i])
 	s.list = append(s.list[:i:i], s.list[i+1:]...)
 	s.keep()
 	return cmd, len(s.list) == 0

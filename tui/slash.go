@@ -194,12 +194,12 @@ func runNew(v view, _ string) (tea.Cmd, bool) {
 
 func runResume(v view, rest string) (tea.Cmd, bool) {
 	if rest == "" {
-		return v.state().Recent(""), true
+		return v.state().Kept.Recent(""), true
 	}
 	return v.state().Resume(rest), true
 }
 
-func runSessions(v view, rest string) (tea.Cmd, bool) { return v.state().Recent(rest), true }
+func runSessions(v view, rest string) (tea.Cmd, bool) { return v.state().Kept.Recent(rest), true }
 
 func runRename(v view, rest string) (tea.Cmd, bool) {
 	return v.state().Rename(v.state().Convo, rest), strings.TrimSpace(rest) != ""
@@ -209,7 +209,7 @@ func runDelete(v view, rest string) (tea.Cmd, bool) {
 	if rest != "yes" {
 		return v.Say("/delete yes deletes this conversation and its files"), rest == ""
 	}
-	return v.state().Remove(v.state().Convo), true
+	return v.state().Kept.Remove(v.state().Convo), true
 }
 
 func runID(v view, _ string) (tea.Cmd, bool)    { return v.showID(), true }
@@ -250,17 +250,22 @@ func runConfirm(v view, rest string) (tea.Cmd, bool) {
 func runSandbox(v view, rest string) (tea.Cmd, bool) {
 	switch {
 	case rest == "":
-		return v.state().ShowSandbox(), true
+		return v.state().Sandbox.Show(), true
 	case rest != "allow":
 		return v.Say("/sandbox shows the sandbox; /sandbox allow decides about what it refused"), false
-	case !v.state().Ask(true):
+	case !v.state().Sandbox.Ask(true):
 		return v.Say("the sandbox refused nothing here that can be allowed"), true
 	}
 	return nil, true
 }
 
-func runMCP(v view, _ string) (tea.Cmd, bool)      { return v.state().Loaded(false), true }
-func runSkills(v view, _ string) (tea.Cmd, bool)   { return v.state().Loaded(true), true }
+func runMCP(v view, _ string) (tea.Cmd, bool) {
+	return v.state().Kept.Loaded(v.state().Convo.ID, false), true
+}
+
+func runSkills(v view, _ string) (tea.Cmd, bool) {
+	return v.state().Kept.Loaded(v.state().Convo.ID, true), true
+}
 func runCondense(v view, _ string) (tea.Cmd, bool) { return v.state().Condense() }
 
 func runSettings(v view, _ string) (tea.Cmd, bool) { return v.showSettings(), true }

@@ -109,7 +109,7 @@ func (s *status) right(l looks, width int) (text string, used int) {
 // sandbox is the level of the agent's sandbox, if that is one of ohgw's and not the
 // full one.
 func (s *status) sandbox() string {
-	switch level := s.chat.Sandbox.Level; level {
+	switch level := s.chat.Sandbox.Known.Level; level {
 	case "", "full", "external", "backend":
 		return ""
 	default:
@@ -169,7 +169,7 @@ func (s *status) link(l looks) (word, look string) {
 	switch t := s.chat.Turn; {
 	case t != nil && t.Lost > 0:
 		return "◌ reconnecting", l.warn
-	case s.chat.Asked != nil:
+	case s.chat.Sandbox.Asked != nil:
 		return "◆ allow?", l.warn
 	case t != nil:
 		return "● at work", l.accent
@@ -199,7 +199,7 @@ func (s *status) activity(l looks, width int) string {
 	if t := s.chat.Turn; t != nil {
 		return s.moving(l, width, s.doing(t, now.Sub(t.Heard)), human.Duration(now.Sub(t.Begun))+" · Esc stops")
 	}
-	if r := s.chat.Running; r != nil {
+	if r := s.chat.Commands.Running; r != nil {
 		return s.moving(l, width, "$ "+safe.Line(r.Line), human.Duration(now.Sub(r.Begun))+" · Ctrl+C ends it")
 	}
 	link := s.chat.Link
@@ -212,7 +212,7 @@ func (s *status) activity(l looks, width int) string {
 // doing is what a turn does after a silence.
 func (s *status) doing(t *session.Turn, silent time.Duration) string {
 	switch {
-	case s.chat.Asked != nil && s.chat.Asked.Held:
+	case s.chat.Sandbox.Asked != nil && s.chat.Sandbox.Asked.Held:
 		return "a program waits for your answer"
 	case t.Lost > 0:
 		return "connection lost, reconnecting (attempt " + strconv.Itoa(t.Lost) + ")"

@@ -189,7 +189,7 @@ func (m *model) above(room int) []string {
 	for _, img := range m.chat.Images {
 		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(img.Label(), m.width-4))
 	}
-	for _, o := range m.chat.Outputs {
+	for _, o := range m.chat.Commands.Outputs {
 		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(o.Label(), m.width-4))
 	}
 	if len(lines) > room {

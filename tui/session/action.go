@@ -63,10 +63,10 @@ func bounded(s string) string {
 func name(s string) string { return wrap.Cut(safe.Line(s[:min(len(s), 8*maxProgress)]), maxProgress) }
 
 // called takes in an action, or its result. One of an earlier answer waited for a
-// confirmation there.
-func (s *Session) called(t *Turn, c gateway.Call) {
+// confirmation there. dir is the directory of the conversation, or "".
+func (t *Turn) called(log *transcript.List, dir string, c gateway.Call) {
 	act := ActionOf(c)
-	if dir := s.Convo.Workspace; dir != "" && (act.Kind == transcript.Edit || act.Kind == transcript.Read) {
+	if dir != "" && (act.Kind == transcript.Edit || act.Kind == transcript.Read) {
 		act.Line = strings.Replace(act.Line, " "+safe.Line(dir)+"/", " ", 1)
 	}
 	defer t.caughtUp()
@@ -75,7 +75,7 @@ func (s *Session) called(t *Turn, c gateway.Call) {
 		return
 	}
 	if !t.Answer.Has(act.ID) {
-		for _, m := range s.Log.Messages() {
+		for _, m := range log.Messages() {
 			if a, ok := m.(*transcript.Answer); ok && a != t.Answer && a.Has(act.ID) {
 				a.Act(act)
 				return

@@ -16,8 +16,8 @@ import (
 // the queue while the agent works. shown is text as it is on the screen.
 func (s *Session) Submit(text, shown string) tea.Cmd {
 	s.asked++
-	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images, Outputs: s.Outputs, id: s.asked, unread: s.refers(text)})
-	s.Images, s.Outputs = nil, nil
+	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images, Outputs: s.Commands.Outputs, id: s.asked, unread: s.Files.mentioned(s.Dir(), text)})
+	s.Images, s.Commands.Outputs = nil, nil
 	return s.Next()
 }
 
@@ -29,7 +29,7 @@ func (s *Session) Next() tea.Cmd {
 	o := s.Queue[0]
 	if o.unread {
 		s.referring = true
-		return s.Work(s.refer(o))
+		return s.Work(s.Files.refer(s.Dir(), o))
 	}
 	s.Queue = s.Queue[1:]
 	var files, data []string
@@ -87,14 +87,14 @@ func (s *Session) begin(c Conversation) {
 	if s.Turn != nil {
 		_ = s.Stop() // its answer is not shown any more
 	}
-	if s.Running != nil {
-		s.EndShell()
+	if s.Commands.Running != nil {
+		s.Commands.End()
 	}
-	s.Running, s.Outputs, s.consent, s.Confirmation = nil, nil, consent{}, ""
+	s.Commands.Running, s.Commands.Outputs, s.consent, s.Confirmation = nil, nil, consent{}, ""
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
 	s.unread, s.recalling, s.named = false, "", ""
-	s.Blocks, s.Asked, s.before, s.granted, s.undecidable = nil, nil, 0, nil, false
+	s.Sandbox.clear()
 	s.Log.Clear()
 }
 
@@ -110,25 +110,13 @@ func (s *Session) New() tea.Cmd {
 // there is none, the chat says so.
 func (s *Session) Resume(id string) tea.Cmd {
 	if s.cfg.Recent == nil {
-		return s.resumeID(id)
+		return s.Continue(Conversation{ID: id, Place: s.cfg.Place.Title})
 	}
 	return s.Work(listRecent(s.ctx, s.cfg.Recent, "", id))
 }
 
-func (s *Session) resumeID(id string) tea.Cmd {
-	return s.readEarlier(Conversation{ID: id, Place: s.cfg.Place.Title}, false)
-}
-
 // Continue continues a conversation that was kept, with its model.
 func (s *Session) Continue(c Conversation) tea.Cmd { return s.readEarlier(c, false) }
-
-// Recent lists the conversations that can be gone on with, narrowed by a query.
-func (s *Session) Recent(query string) tea.Cmd {
-	if s.cfg.Recent == nil {
-		return s.view.Say("conversations are not stored on this machine; use /resume ID")
-	}
-	return s.Work(listRecent(s.ctx, s.cfg.Recent, query, ""))
-}
 
 func (s *Session) recalled(msg RecentMsg) tea.Cmd {
 	if msg.ID != "" {
@@ -157,7 +145,7 @@ func (s *Session) resumeListed(msg RecentMsg) tea.Cmd {
 	if len(found) == 1 {
 		return s.Continue(found[0])
 	}
-	return s.resumeID(msg.ID)
+	return s.Continue(Conversation{ID: msg.ID, Place: s.cfg.Place.Title})
 }
 
 // SetModel makes id the model that is asked from now on.
@@ -188,9 +176,9 @@ func (s *Session) Detach() bool {
 		s.Images = s.Images[:n-1]
 		return true
 	}
-	n := len(s.Outputs)
+	n := len(s.Commands.Outputs)
 	if n > 0 {
-		s.Outputs = s.Outputs[:n-1]
+		s.Commands.Outputs = s.Commands.Outputs[:n-1]
 	}
 	return n > 0
 }
@@ -205,7 +193,7 @@ func (s *Session) attached(msg AttachedMsg) tea.Cmd {
 
 // Save writes the conversation to the file at path, as Markdown.
 func (s *Session) Save(path string) tea.Cmd {
-	return s.Work(saveText(s.ctx, s.cfg.Save, path, s.markdown()))
+	return s.Work(saveText(s.ctx, s.cfg.Save, path, markdown(s.Log)))
 }
 
 func (s *Session) done(msg DoneMsg) tea.Cmd {
@@ -216,10 +204,10 @@ func (s *Session) done(msg DoneMsg) tea.Cmd {
 	return s.view.Say(msg.What)
 }
 
-// markdown is the conversation as a document.
-func (s *Session) markdown() string {
+// markdown is a conversation as a document.
+func markdown(log *transcript.List) string {
 	var b strings.Builder
-	for _, msg := range s.Log.Messages() {
+	for _, msg := range log.Messages() {
 		switch msg := msg.(type) {
 		case *transcript.Question:
 			b.WriteString("## You\n\n" + msg.Text() + "\n\n")

@@ -70,13 +70,6 @@ func after(ctx context.Context, d time.Duration, msg tea.Msg) tea.Cmd {
 	}
 }
 
-// Work makes a command of cmd that counts as work while it runs: a view that
-// reads ahead waits for it before it takes the next line.
-func (s *Session) Work(cmd tea.Cmd) tea.Cmd {
-	s.Working++
-	return func() tea.Msg { return workedMsg{cmd()} }
-}
-
 func listModels(ctx context.Context, endpoint gateway.Endpoint, find findFunc) tea.Cmd {
 	return func() tea.Msg {
 		var msg ModelsMsg

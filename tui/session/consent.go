@@ -47,7 +47,7 @@ func (s *Session) Decide(c Consent) tea.Cmd {
 	var said tea.Cmd
 	switch c {
 	case Always:
-		said = s.allow()
+		said = s.view.Say(s.consent.allow())
 	case All:
 		s.consent.all = true
 		said = s.view.Say("all actions of this conversation are accepted; /confirm always asks again")
@@ -61,18 +61,18 @@ func (s *Session) Decide(c Consent) tea.Cmd {
 	return tea.Batch(said, s.Next())
 }
 
-// allow accepts the same actions from now on.
-func (s *Session) allow() tea.Cmd {
-	if len(s.consent.waiting) == 0 || slices.Contains(s.consent.waiting, "") {
-		return s.view.Say("accepted once: the action cannot be compared with later ones")
+// allow accepts the same actions from now on, and returns what the user is to know of it.
+func (c *consent) allow() string {
+	if len(c.waiting) == 0 || slices.Contains(c.waiting, "") {
+		return "accepted once: the action cannot be compared with later ones"
 	}
-	if s.consent.same == nil {
-		s.consent.same = map[string]bool{}
+	if c.same == nil {
+		c.same = map[string]bool{}
 	}
-	for _, w := range s.consent.waiting {
-		s.consent.same[w] = true
+	for _, w := range c.waiting {
+		c.same[w] = true
 	}
-	return s.view.Say("the same action is accepted from now on in this conversation")
+	return "the same action is accepted from now on in this conversation"
 }
 
 // waits takes in the actions that wait at the end of an answer. It reports

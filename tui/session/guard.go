@@ -15,22 +15,8 @@ type sandboxMsg struct {
 	err   error
 }
 
-// updateSandbox takes in what is about the sandbox.
-func (s *Session) updateSandbox(msg tea.Msg) (tea.Cmd, bool) {
-	switch msg := msg.(type) {
-	case sandboxMsg:
-		s.guarded(msg)
-		return nil, true
-	case heldMsg:
-		return s.holdEnded(msg), true
-	case grantedMsg:
-		return s.decided(msg), true
-	}
-	return nil, false
-}
-
-// lookSandbox asks which sandbox there is.
-func (s *Session) lookSandbox(show bool) tea.Cmd {
+// look asks which sandbox there is.
+func (s *Sandbox) look(show bool) tea.Cmd {
 	guard, ctx := s.cfg.Guard, s.ctx
 	if guard == nil {
 		return nil
@@ -41,20 +27,21 @@ func (s *Session) lookSandbox(show bool) tea.Cmd {
 	}
 }
 
-// ShowSandbox shows the sandbox: its level, what is open, and what it refused in
+// Show shows the sandbox: its level, what is open, and what it refused in
 // this conversation.
-func (s *Session) ShowSandbox() tea.Cmd {
+func (s *Sandbox) Show() tea.Cmd {
 	if s.cfg.Guard == nil {
 		return s.view.Say("this gateway does not tell about its sandbox")
 	}
-	return s.Work(s.lookSandbox(true))
+	return s.Work(s.look(true))
 }
 
-func (s *Session) guarded(msg sandboxMsg) {
+// found takes in which sandbox there is.
+func (s *Sandbox) found(msg sandboxMsg) {
 	if msg.err == nil {
-		s.Sandbox = gateway.Sandbox{Level: name(msg.found.Level), Reason: name(msg.found.Reason), Fix: name(msg.found.Fix)}
+		s.Known = gateway.Sandbox{Level: name(msg.found.Level), Reason: name(msg.found.Reason), Fix: name(msg.found.Fix)}
 		for _, o := range msg.found.Open {
-			s.Sandbox.Open = append(s.Sandbox.Open, name(o))
+			s.Known.Open = append(s.Known.Open, name(o))
 		}
 	}
 	switch {
@@ -62,22 +49,22 @@ func (s *Session) guarded(msg sandboxMsg) {
 	case msg.err != nil:
 		s.Note("The sandbox is not known: "+human.Sentence(safe.Text(asGateway(msg.err).Message)), true)
 	default:
-		s.view.Sheet("Sandbox", s.sandboxRows())
+		s.view.Sheet("Sandbox", s.rows())
 	}
 }
 
-// sandboxRows are a name and a text for each thing to know about the sandbox.
-func (s *Session) sandboxRows() [][2]string {
-	rows := [][2]string{{"level", s.Sandbox.Level}}
-	if s.Sandbox.Level == "" {
+// rows are a name and a text for each thing to know about the sandbox.
+func (s *Sandbox) rows() [][2]string {
+	rows := [][2]string{{"level", s.Known.Level}}
+	if s.Known.Level == "" {
 		rows[0][1] = "not known: this gateway does not tell"
 	}
-	for _, r := range [][2]string{{"why", s.Sandbox.Reason}, {"to do", s.Sandbox.Fix}} {
+	for _, r := range [][2]string{{"why", s.Known.Reason}, {"to do", s.Known.Fix}} {
 		if r[1] != "" {
 			rows = append(rows, r)
 		}
 	}
-	for _, o := range s.Sandbox.Open {
+	for _, o := range s.Known.Open {
 		rows = append(rows, [2]string{"open", o})
 	}
 	for _, b := range s.Blocks {

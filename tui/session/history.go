@@ -74,15 +74,15 @@ func (s *Session) resumed(msg EarlierMsg) tea.Cmd {
 	if msg.Start {
 		s.named = named
 	}
-	s.note(s.resumeNote(msg, c))
-	s.fill(msg.Items)
+	s.note(resumeNote(msg, c))
+	s.Convo.Turns += fill(s.Log, msg.Items)
 	s.stillWaits(msg.Items)
 	s.view.Recalled()
 	return tea.Batch(s.Look(), s.Next())
 }
 
 // resumeNote is the line above the earlier messages.
-func (s *Session) resumeNote(msg EarlierMsg, c Conversation) string {
+func resumeNote(msg EarlierMsg, c Conversation) string {
 	what := "Resumed “" + Title(c.Title) + "” (" + safe.Line(c.ID) + ")."
 	if c.Title == "" {
 		what = "Resumed conversation " + safe.Line(c.ID) + "."
@@ -105,25 +105,27 @@ func firstTitle(items []gateway.Item) string {
 	return ""
 }
 
-// fill shows what was said, as if it had been said here.
-func (s *Session) fill(items []gateway.Item) {
+// fill shows what was said, as if it had been said here. It returns the number of
+// questions.
+func fill(log *transcript.List, items []gateway.Item) (questions int) {
 	var a *answering
 	for _, item := range items {
 		if item.Kind == gateway.Asked {
 			a.end()
 			a = nil
-			s.Log.Add(transcript.NewQuestion(safe.Text(item.Text), pictures(item.Images)))
-			s.Convo.Turns++
+			log.Add(transcript.NewQuestion(safe.Text(item.Text), pictures(item.Images)))
+			questions++
 			continue
 		}
 		if a == nil {
 			a = &answering{answer: &transcript.Answer{}}
-			s.Log.Add(a.answer)
+			log.Add(a.answer)
 		}
 		a.take(item)
 	}
 	a.end()
-	s.Log.Bottom()
+	log.Bottom()
+	return questions
 }
 
 // stillWaits takes in the actions that wait for a confirmation since an earlier
@@ -207,29 +209,7 @@ func (s *Session) recall() tea.Cmd {
 	return s.readEarlier(s.Convo, true)
 }
 
-// removed follows the removal of a conversation.
-type removedMsg struct {
-	convo Conversation
-	err   error
-}
-
-// Remove deletes a conversation at the gateway and in the list of this machine.
-func (s *Session) Remove(c Conversation) tea.Cmd {
-	history, recent := s.cfg.History, s.cfg.Recent
-	ctx := context.WithoutCancel(s.ctx)
-	return s.Work(func() tea.Msg {
-		if history != nil {
-			if err := history.Delete(ctx, c.ID); err != nil && !gateway.IsUnknown(err) {
-				return removedMsg{c, err}
-			}
-		}
-		if recent == nil {
-			return removedMsg{c, nil}
-		}
-		return removedMsg{c, recent.Forget(ctx, c.ID)}
-	})
-}
-
+// removed takes in that a conversation was deleted, or why it was not.
 func (s *Session) removed(msg removedMsg) tea.Cmd {
 	if msg.err != nil {
 		s.Note("The conversation was not deleted: "+human.Sentence(safe.Text(asGateway(msg.err).Message)), true)

@@ -211,18 +211,18 @@ func TestAConversationIsDeletedThereAndHere(t *testing.T) {
 	a, kept := old(), &shelf{list: []session.Conversation{{ID: "c9"}, {ID: "c8"}, {ID: "gone"}}}
 	talk(t, &script{}, func(cfg *session.Config) { cfg.History, cfg.Recent = a, kept }, func(c *chat) {
 		c.do(c.Resume("c9"))
-		c.do(c.Remove(session.Conversation{ID: "c9", Title: "old"}))
+		c.do(c.Kept.Remove(session.Conversation{ID: "c9", Title: "old"}))
 		c.view.has(t, "say deleted old")
 		if c.Convo.ID == "c9" || len(a.deleted) != 1 {
 			t.Errorf("it is in %q, deleted %v", c.Convo.ID, a.deleted)
 		}
-		c.do(c.Remove(session.Conversation{ID: "gone"})) // the gateway does not have it any more
+		c.do(c.Kept.Remove(session.Conversation{ID: "gone"})) // the gateway does not have it any more
 		if len(kept.list) != 1 || kept.list[0].ID != "c8" {
 			t.Errorf("listed: %v", kept.list)
 		}
 		a.err = errors.New("no rights")
 		a.items["c8"] = nil
-		c.do(c.Remove(kept.list[0]))
+		c.do(c.Kept.Remove(kept.list[0]))
 		if len(kept.list) != 1 {
 			t.Error("it is out of the list, and still there")
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -51,14 +52,14 @@ func (s *Session) Connect() tea.Cmd {
 	return listModels(s.ctx, s.cfg.Endpoint, s.typed.finder(s.Model))
 }
 
-// linked notes what is known of the gateway now.
-func (s *Session) linked(state LinkState, err error) {
-	if s.Link.State != state {
-		s.Link.Since = s.cfg.Now()
+// set notes what is known of the gateway now.
+func (l *Link) set(now time.Time, state LinkState, err error) {
+	if l.State != state {
+		l.Since = now
 	}
-	s.Link.State, s.Link.Err = state, err
+	l.State, l.Err = state, err
 	if state == Ready {
-		s.Link.attempts = 0
+		l.attempts = 0
 	}
 }
 
@@ -73,7 +74,7 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 	if s.Link.State != Ready {
 		return cmd
 	}
-	return tea.Batch(s.lookSandbox(false), s.ready(back, renamed, msg.Missing))
+	return tea.Batch(s.Sandbox.look(false), s.ready(back, renamed, msg.Missing))
 }
 
 // ready continues what waited for the gateway. back says that the gateway was lost
@@ -106,10 +107,10 @@ func (s *Session) relink(msg ModelsMsg) tea.Cmd {
 	}
 	s.Models = msg.Models
 	if len(s.Models) == 0 {
-		s.linked(NoModels, nil)
-		return s.lookAgain()
+		s.Link.set(s.cfg.Now(), NoModels, nil)
+		return s.Link.lookAgain(s.ctx)
 	}
-	s.linked(Ready, nil)
+	s.Link.set(s.cfg.Now(), Ready, nil)
 	if s.Model == "" {
 		s.Model = gateway.Preferred(s.Models)
 	}
@@ -122,29 +123,29 @@ func (s *Session) unlisted(err error) tea.Cmd {
 	case gateway.Unreachable:
 		return s.unreachable(e)
 	case gateway.Locked:
-		s.linked(Locked, e)
+		s.Link.set(s.cfg.Now(), Locked, e)
 		s.Link.attempts++
 		return nil
 	case gateway.Failed, gateway.Busy, gateway.Refused, gateway.Stranger:
 	}
-	s.linked(Broken, e)
-	return s.lookAgain()
+	s.Link.set(s.cfg.Now(), Broken, e)
+	return s.Link.lookAgain(s.ctx)
 }
 
 func (s *Session) unreachable(e *gateway.Error) tea.Cmd {
-	s.linked(Unreachable, e)
-	return s.lookAgain()
+	s.Link.set(s.cfg.Now(), Unreachable, e)
+	return s.Link.lookAgain(s.ctx)
 }
 
 // lookAgain asks for the models after a while that grows.
-func (s *Session) lookAgain() tea.Cmd {
-	if s.Link.planned {
+func (l *Link) lookAgain(ctx context.Context) tea.Cmd {
+	if l.planned {
 		return nil
 	}
-	s.Link.planned = true
-	wait := min(time.Second<<min(s.Link.attempts, 4), 10*time.Second)
-	s.Link.attempts++
-	return after(s.ctx, wait, AgainMsg{})
+	l.planned = true
+	wait := min(time.Second<<min(l.attempts, 4), 10*time.Second)
+	l.attempts++
+	return after(ctx, wait, AgainMsg{})
 }
 
 // again is the time to look for the gateway, if it is still away.

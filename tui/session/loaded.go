@@ -18,12 +18,12 @@ type loadedMsg struct {
 	err    error
 }
 
-// Loaded asks for the MCP servers of the conversation, or for its skills.
-func (s *Session) Loaded(skills bool) tea.Cmd {
+// Loaded asks for the MCP servers of the conversation of an ID, or for its skills.
+func (s Kept) Loaded(id string, skills bool) tea.Cmd {
 	if s.cfg.History == nil {
 		return s.view.Say("this gateway lists no MCP servers and skills")
 	}
-	history, ctx, id := s.cfg.History, s.ctx, s.Convo.ID
+	history, ctx := s.cfg.History, s.ctx
 	return s.Work(func() tea.Msg {
 		found, err := history.Extensions(ctx, id)
 		return loadedMsg{skills, found, err}
@@ -31,7 +31,7 @@ func (s *Session) Loaded(skills bool) tea.Cmd {
 }
 
 // loaded shows what the agent has.
-func (s *Session) loaded(msg loadedMsg) tea.Cmd {
+func (s Kept) loaded(msg loadedMsg) tea.Cmd {
 	title, what, rows := "MCP servers", "MCP servers", serverRows(msg.found.Servers)
 	if msg.skills {
 		title, what, rows = "Skills", "skills", skillRows(msg.found.Skills)

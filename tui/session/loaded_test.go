@@ -23,8 +23,8 @@ func TestWhatIsLoadedIsShownHarmless(t *testing.T) {
 		Note:   "Not all " + hostile,
 	}
 	talk(t, &script{}, func(cfg *session.Config) { cfg.History, cfg.Start.Conversation = kept, "c9" }, func(c *chat) {
-		c.do(c.Loaded(false))
-		c.do(c.Loaded(true))
+		c.do(c.Kept.Loaded(c.Convo.ID, false))
+		c.do(c.Kept.Loaded(c.Convo.ID, true))
 		c.view.has(t, "sheet MCP servers")
 		c.view.has(t, "docs | connected · stdio · 2 tools: find, ")
 		c.view.has(t, "idle | connected · no tools")
@@ -56,13 +56,13 @@ func TestWhatCannotBeListedIsSaid(t *testing.T) {
 				if name == "refused" {
 					tc.kept.items[c.Convo.ID] = nil
 				}
-				c.do(c.Loaded(true))
+				c.do(c.Kept.Loaded(c.Convo.ID, true))
 				c.view.has(t, tc.want)
 			})
 		})
 	}
 	talk(t, &script{}, nil, func(c *chat) {
-		c.do(c.Loaded(true))
+		c.do(c.Kept.Loaded(c.Convo.ID, true))
 		c.view.has(t, "say this gateway lists no MCP servers and skills")
 	})
 }

@@ -79,9 +79,12 @@ func Mention(path string) string {
 	return "@" + path
 }
 
-// refers reports whether a text may refer to files.
-func (s *Session) refers(text string) bool {
-	return s.cfg.Local != nil && s.Dir() != "" && len(text) <= maxReferring && len(mentions(text)) > 0
+// Files are the files of the conversation's directory that questions refer to.
+type Files struct{ *core }
+
+// mentioned reports whether a text may refer to files of dir.
+func (s Files) mentioned(dir, text string) bool {
+	return s.cfg.Local != nil && dir != "" && len(text) <= maxReferring && len(mentions(text)) > 0
 }
 
 // referredMsg is a question with the files it refers to.
@@ -92,10 +95,10 @@ type referredMsg struct {
 	err    error // the first picture that could not be read
 }
 
-// refer replaces each mention of a file in a question by its absolute path, and
+// refer replaces each mention of a file of dir in a question by its absolute path, and
 // reads the pictures among them.
-func (s *Session) refer(o Outgoing) tea.Cmd {
-	ctx, local, dir, read := s.ctx, s.cfg.Local, s.Dir(), s.cfg.ReadImage
+func (s Files) refer(dir string, o Outgoing) tea.Cmd {
+	ctx, local, read := s.ctx, s.cfg.Local, s.cfg.ReadImage
 	return func() tea.Msg {
 		msg := referredMsg{id: o.id, text: o.Text}
 		for _, m := range slices.Backward(mentions(o.Text)) {
@@ -161,10 +164,10 @@ type NamesMsg struct {
 	Err    error
 }
 
-// Names lists the files of the conversation's directory; nil if there are none
+// Names lists the files of dir, the conversation's directory; nil if there are none
 // on this machine.
-func (s *Session) Names(hidden bool) tea.Cmd {
-	ctx, local, dir := s.ctx, s.cfg.Local, s.Dir()
+func (s Files) Names(dir string, hidden bool) tea.Cmd {
+	ctx, local := s.ctx, s.cfg.Local
 	if local == nil || dir == "" {
 		return nil
 	}

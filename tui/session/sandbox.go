@@ -19,6 +19,28 @@ const (
 	maxBlocks = 100
 )
 
+// Sandbox is the sandbox of the gateway's agents, and what it refused in the
+// conversation.
+type Sandbox struct {
+	*core
+
+	Known  gateway.Sandbox // the zero Sandbox: not known
+	Blocks []*Block        // what was refused in the conversation, the oldest first
+	Asked  *Block          // the one that the person is asked about, or nil
+
+	turn    *Turn    // the latest one in which something was refused, or nil
+	before  int      // how many of Blocks are older than the last question
+	made    int      // how many blocks there were in this chat
+	granted []string // what was allowed since the last question, and no command waits for
+	// undecidable: the gateway takes no decisions about this conversation's sandbox.
+	undecidable bool
+}
+
+// clear forgets what was refused: another conversation is shown.
+func (s *Sandbox) clear() {
+	s.Blocks, s.Asked, s.turn, s.before, s.granted, s.undecidable = nil, nil, nil, 0, nil, false
+}
+
 // Block is something that the sandbox refused in this conversation. Its texts are
 // harmless, one line each. With an empty Allow the chat cannot open it.
 type Block struct {
@@ -74,7 +96,8 @@ func harmlessBlock(g gateway.Block) gateway.Block {
 }
 
 // refused takes in what the sandbox refused just now.
-func (s *Session) refused(t *Turn, g gateway.Block) tea.Cmd {
+func (s *Sandbox) refused(t *Turn, g gateway.Block) tea.Cmd {
+	s.turn = t
 	g = harmlessBlock(g)
 	b := s.blockOf(g)
 	switch {
@@ -102,12 +125,12 @@ func (s *Session) refused(t *Turn, g gateway.Block) tea.Cmd {
 }
 
 // block adds a refusal that is not known yet.
-func (s *Session) block(t *Turn, g gateway.Block) tea.Cmd {
+func (s *Sandbox) block(t *Turn, g gateway.Block) tea.Cmd {
 	if len(s.Blocks)-s.before >= maxBlocks {
 		return nil
 	}
-	s.blocks++
-	b := &Block{Block: g, id: s.blocks}
+	s.made++
+	b := &Block{Block: g, id: s.made}
 	s.Blocks = append(s.Blocks, b)
 	t.writing().Refuse(s.refusal(b))
 	var cmd tea.Cmd
@@ -119,7 +142,7 @@ func (s *Session) block(t *Turn, g gateway.Block) tea.Cmd {
 }
 
 // blockOf is the latest refusal of the same in this answer, or nil.
-func (s *Session) blockOf(g gateway.Block) *Block {
+func (s *Sandbox) blockOf(g gateway.Block) *Block {
 	for i := len(s.Blocks) - 1; i >= s.before; i-- {
 		if b := s.Blocks[i]; b.Access == g.Access && b.Target == g.Target {
 			return b
@@ -129,7 +152,7 @@ func (s *Session) blockOf(g gateway.Block) *Block {
 }
 
 // hold asks the person about a program that waits, until it does not wait any more.
-func (s *Session) hold(b *Block) tea.Cmd {
+func (s *Sandbox) hold(b *Block) tea.Cmd {
 	b.Until = s.cfg.Now().Add(heldTime)
 	if s.decides() && (s.Asked == nil || !s.Asked.Held) {
 		s.Asked = b
@@ -144,7 +167,7 @@ type heldMsg struct {
 }
 
 // holdEnded follows the end of a wait.
-func (s *Session) holdEnded(msg heldMsg) tea.Cmd {
+func (s *Sandbox) holdEnded(msg heldMsg) tea.Cmd {
 	b := msg.block
 	if !b.Held || b.Until != msg.until {
 		return nil
@@ -154,7 +177,7 @@ func (s *Session) holdEnded(msg heldMsg) tea.Cmd {
 }
 
 // unhold notes that no command waits for a decision about b any more.
-func (s *Session) unhold(b *Block) {
+func (s *Sandbox) unhold(b *Block) {
 	asked := s.Asked == b
 	b.Held = false
 	s.restate(b)
@@ -164,7 +187,7 @@ func (s *Session) unhold(b *Block) {
 }
 
 // askNext asks about the next program that waits; nothing else opens by itself.
-func (s *Session) askNext() {
+func (s *Sandbox) askNext() {
 	s.Asked = nil
 	for _, b := range s.Blocks[s.before:] {
 		if b.Held && b.Scope == "" && s.decides() {
@@ -174,9 +197,10 @@ func (s *Session) askNext() {
 	}
 }
 
-// endBlocks takes in that the turn has ended: nothing of it waits any more. all is
+// end takes in that the turn has ended: nothing of it waits any more. all is
 // what the gateway counts in the end.
-func (s *Session) endBlocks(t *Turn, all []gateway.Block) {
+func (s *Sandbox) end(t *Turn, all []gateway.Block) {
+	s.turn = t
 	for _, g := range all {
 		g = harmlessBlock(g)
 		g.Held = false
@@ -191,9 +215,9 @@ func (s *Session) endBlocks(t *Turn, all []gateway.Block) {
 	}
 }
 
-// passBlocks takes the hints off the refusals of the answers before: the next letter
+// pass takes the hints off the refusals of the answers before: the next letter
 // of the user is about something else.
-func (s *Session) passBlocks() {
+func (s *Sandbox) pass() {
 	old := s.Blocks[s.before:]
 	s.before, s.Asked, s.granted = len(s.Blocks), nil, nil
 	for _, b := range old {
@@ -202,7 +226,7 @@ func (s *Session) passBlocks() {
 }
 
 // refusal is a block as the log shows it.
-func (s *Session) refusal(b *Block) transcript.Refusal {
+func (s *Sandbox) refusal(b *Block) transcript.Refusal {
 	r := transcript.Refusal{ID: b.id, What: b.What(), State: b.Decided()}
 	fresh := len(s.Blocks) > s.before && b.id >= s.Blocks[s.before].id
 	switch {
@@ -220,13 +244,13 @@ func (s *Session) refusal(b *Block) transcript.Refusal {
 }
 
 // decides reports whether the person can decide here about what was refused.
-func (s *Session) decides() bool { return s.cfg.Guard != nil && !s.undecidable }
+func (s *Sandbox) decides() bool { return s.cfg.Guard != nil && !s.undecidable }
 
 // restate shows what is new of a block.
-func (s *Session) restate(b *Block) {
+func (s *Sandbox) restate(b *Block) {
 	r := s.refusal(b)
-	if s.Turn != nil && s.Turn.again != nil {
-		s.Turn.again.answer.Restate(r)
+	if s.turn != nil && s.turn.again != nil {
+		s.turn.again.answer.Restate(r)
 	}
 	for _, m := range s.Log.Messages() {
 		if a, ok := m.(*transcript.Answer); ok && a.Restate(r) {
@@ -237,7 +261,7 @@ func (s *Session) restate(b *Block) {
 
 // Allowable is what the person can decide about, the latest first; nil if there is
 // nothing. With earlier also what was refused before the last question.
-func (s *Session) Allowable(earlier bool) *Block {
+func (s *Sandbox) Allowable(earlier bool) *Block {
 	first := s.before
 	if earlier {
 		first = 0
@@ -252,7 +276,7 @@ func (s *Session) Allowable(earlier bool) *Block {
 
 // Ask opens the question whether something refused may be done after all. It
 // reports whether there is something to decide.
-func (s *Session) Ask(earlier bool) bool {
+func (s *Sandbox) Ask(earlier bool) bool {
 	if b := s.Allowable(earlier); b != nil {
 		s.Asked = b
 	}
@@ -260,7 +284,7 @@ func (s *Session) Ask(earlier bool) bool {
 }
 
 // LeaveOpen closes the question without a decision.
-func (s *Session) LeaveOpen() { s.Asked = nil }
+func (s *Sandbox) LeaveOpen() { s.Asked = nil }
 
 // grantedMsg is how the gateway took a decision.
 type grantedMsg struct {
@@ -269,8 +293,8 @@ type grantedMsg struct {
 	err   error
 }
 
-// Grant decides about what is asked.
-func (s *Session) Grant(scope gateway.Scope) tea.Cmd {
+// Grant decides about what is asked in the conversation of that ID.
+func (s *Sandbox) Grant(id string, scope gateway.Scope) tea.Cmd {
 	b := s.Asked
 	if b == nil || s.cfg.Guard == nil {
 		return nil
@@ -278,16 +302,13 @@ func (s *Session) Grant(scope gateway.Scope) tea.Cmd {
 	b.Scope, b.waited, b.Held = scope, b.Held, false
 	s.restate(b)
 	s.askNext()
-	guard, ctx, id, wire := s.cfg.Guard, s.ctx, s.Convo.ID, b.Block
+	guard, ctx, wire := s.cfg.Guard, s.ctx, b.Block
 	return s.Work(func() tea.Msg { return grantedMsg{b, id, guard.Grant(ctx, id, wire, scope)} })
 }
 
 // decided says what was decided, or why it was not.
-func (s *Session) decided(msg grantedMsg) tea.Cmd {
+func (s *Sandbox) decided(msg grantedMsg) tea.Cmd {
 	b := msg.block
-	if msg.convo != s.Convo.ID {
-		return s.Next()
-	}
 	if msg.err != nil {
 		b.Scope = ""
 		if gateway.IsForOthers(msg.err) {
@@ -302,22 +323,22 @@ func (s *Session) decided(msg grantedMsg) tea.Cmd {
 			said += "\n" + c
 		}
 		s.Note(said, true)
-		return s.Next()
+		return nil
 	}
 	if b.Scope == gateway.GrantNothing {
-		return tea.Batch(s.view.Say(b.What()+" stays refused"), s.Next())
+		return s.view.Say(b.What() + " stays refused")
 	}
 	said := "Sandbox: " + b.What() + " is " + b.Decided()
 	if b.waited {
 		s.note(said + "; the program goes on.")
-		return s.Next()
+		return nil
 	}
 	s.note(said + "; the agent has to try again.")
 	s.granted = append(s.granted, b.What())
 	if s.Allowable(false) == nil {
 		s.view.Offer("Try again: " + enumerate(s.granted) + " allowed now.")
 	}
-	return s.Next()
+	return nil
 }
 
 // enumerate is a list with its verb: "a and b are".

@@ -3,6 +3,9 @@
 // waits for a confirmation, the model, and the connection to the gateway. It
 // decides what happens; a [View] shows it and says what the user wants.
 //
+// What has a state of its own is a type of its own: the sandbox, the user's commands, the
+// connection, the turn. They share the log and the view with the session.
+//
 // A Session is changed by one goroutine. Its methods read and write nothing:
 // they return commands, which the view runs outside of that goroutine, and
 // whose messages it gives to [Session.Update]. They are Bubble Tea's commands,
@@ -24,7 +27,8 @@ import (
 
 // Session is the state of a chat. Views read its fields and change none.
 type Session struct {
-	Log     *transcript.List // what was said
+	*core
+
 	Link    Link
 	Models  []gateway.Model
 	Model   string // the one that is asked; "" before there is one
@@ -42,12 +46,10 @@ type Session struct {
 	Tokens       [2]int64        // in and out, of the conversation
 	Context      gateway.Context // how full the model's context is
 	Cost         float64         // US dollars, as far as known, of the conversation
-	Working      int             // commands on their way that the next question waits for
-	Running      *Shell          // the user's command, or nil
-	Outputs      []Output        // of commands, for the next question
-	Sandbox      gateway.Sandbox // of the gateway's agents; the zero Sandbox: not known
-	Blocks       []*Block        // what the sandbox refused in the conversation, the oldest first
-	Asked        *Block          // the one that the person is asked about, or nil
+	Sandbox      Sandbox         // of the gateway's agents, and what it refused
+	Commands     Commands        // of the user
+	Files        Files           // to refer to
+	Kept         Kept            // the conversations that can be gone on with
 	last         *gateway.Question
 	typed        typedModel
 	// unread: what was said in the conversation that the chat begins with is still
@@ -59,27 +61,17 @@ type Session struct {
 	named   string
 	ignored string // what the gateway last said it left out
 
-	before  int      // how many of Blocks are older than the last question
-	blocks  int      // that there were
-	granted []string // what was allowed since the last question, and no command waits for
-	// undecidable: the gateway takes no decisions about this conversation's sandbox.
-	undecidable bool
-
 	consent   consent
 	asked     int  // questions that were put into the queue
 	referring bool // the files that the first of the queue mentions are looked for
-
-	ctx     context.Context // of everything the chat asks for
-	cfg     Config
-	view    View
-	streams Tracker
 }
 
 // New makes a session that shows itself in view. Everything it begins ends
 // with ctx.
 func New(ctx context.Context, cfg Config, view View) *Session {
+	c := &core{ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{})}
 	s := &Session{
-		ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{}),
+		core: c, Sandbox: Sandbox{core: c}, Commands: Commands{core: c}, Files: Files{c}, Kept: Kept{c},
 		Model: cfg.Start.Model, typed: typedModel{cfg.Start.Model, cfg.Start.Find}, System: cfg.Start.System, Images: cfg.Start.Images,
 		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title, Workspace: cfg.Start.Resumes},
 		Link:  Link{Since: cfg.Now()},
@@ -120,10 +112,17 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case referredMsg:
 		return s.referred(msg), true
 	case ShellMsg:
-		return s.ran(msg), true
-	}
-	if cmd, ok := s.updateSandbox(msg); ok {
-		return cmd, true
+		return s.Commands.ran(msg), true
+	case sandboxMsg:
+		s.Sandbox.found(msg)
+		return nil, true
+	case heldMsg:
+		return s.Sandbox.holdEnded(msg), true
+	case grantedMsg:
+		if msg.convo != s.Convo.ID {
+			return s.Next(), true
+		}
+		return tea.Batch(s.Sandbox.decided(msg), s.Next()), true
 	}
 	return s.updateKept(msg)
 }
@@ -136,7 +135,7 @@ func (s *Session) updateKept(msg tea.Msg) (tea.Cmd, bool) {
 	case EarlierMsg:
 		return s.earlier(msg), true
 	case loadedMsg:
-		return s.loaded(msg), true
+		return s.Kept.loaded(msg), true
 	case condensedMsg:
 		return s.condensed(msg), true
 	case stoppedMsg:
@@ -154,22 +153,8 @@ func (s *Session) updateKept(msg tea.Msg) (tea.Cmd, bool) {
 
 // Busy reports whether the gateway is asked for something at the moment, or a
 // command of the user runs.
-func (s *Session) Busy() bool { return s.Turn != nil || s.Link.Asking || s.Running != nil }
-
-// Wait waits until no question is on its way, and lets none begin any more.
-func (s *Session) Wait() { s.streams.wait() }
+func (s *Session) Busy() bool { return s.Turn != nil || s.Link.Asking || s.Commands.Running != nil }
 
 // Dir is the directory that the conversation works in, absolute; empty if it is
 // not known.
 func (s *Session) Dir() string { return s.Convo.Workspace }
-
-// note adds a line of the chat itself to the log.
-func (s *Session) note(text string) { s.Note(text, false) }
-
-// Note adds a line of the chat itself to the log; a bad one is about something
-// that did not work.
-func (s *Session) Note(text string, bad bool) {
-	text = safe.Text(text)
-	s.Log.Add(transcript.NewNote(text, bad))
-	s.view.Noted(text, bad)
-}

@@ -441,7 +441,7 @@ func TestConversationsAreListed(t *testing.T) {
 		{"an error", "broken true", &shelf{err: errors.New("broken")}},
 	} {
 		talk(t, &script{}, func(cfg *session.Config) { cfg.Recent = tc.recent }, func(c *chat) {
-			c.do(c.Recent(""))
+			c.do(c.Kept.Recent(""))
 			c.view.has(t, tc.want)
 			if c.Working != 0 {
 				t.Errorf("%s: %d commands are said to work", tc.name, c.Working)

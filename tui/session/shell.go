@@ -24,10 +24,19 @@ type Shell struct {
 	Line  string
 	Begun time.Time
 
+	dir    string
 	entry  *transcript.Shell
 	cancel context.CancelFunc
 	stream *output
 	clean  safe.Cleaner
+}
+
+// Commands are the commands of the user in the conversation's directory.
+type Commands struct {
+	*core
+
+	Running *Shell   // nil: none runs
+	Outputs []Output // for the next question
 }
 
 // Output is what a command of the user printed: the agent gets it with the next
@@ -67,25 +76,26 @@ type ShellMsg struct {
 	err   error
 }
 
-// Shell runs a command line of the user. done is false if it cannot be run.
-func (s *Session) Shell(line string) (cmd tea.Cmd, done bool) {
+// Run runs a command line of the user in dir; "" is a directory that is not known. done is
+// false if it cannot be run.
+func (s *Commands) Run(dir, line string) (cmd tea.Cmd, done bool) {
 	line = strings.TrimSpace(line)
 	switch {
 	case line == "":
 		return s.view.Say("! needs a command, such as !git status"), false
 	case s.cfg.Local == nil:
 		return s.view.Say("no command was run: the agent's files cannot be reached from here"), false
-	case s.Dir() == "":
+	case dir == "":
 		return s.view.Say("no command was run: the directory is not known before the first answer"), false
 	case s.Running != nil:
 		return s.view.Say("a command is running; Ctrl+C ends it"), false
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	sh := &Shell{Line: line, Begun: s.cfg.Now(), cancel: cancel, stream: newOutput(), entry: transcript.NewShell(safe.Text(line))}
+	sh := &Shell{Line: line, dir: dir, Begun: s.cfg.Now(), cancel: cancel, stream: newOutput(), entry: transcript.NewShell(safe.Text(line))}
 	s.Running = sh
 	s.Log.Add(sh.entry)
 	s.Log.Bottom()
-	local, dir := s.cfg.Local, s.Dir()
+	local := s.cfg.Local
 	run := func() tea.Msg {
 		defer cancel()
 		if !s.streams.begin() {
@@ -107,7 +117,7 @@ func (sh *Shell) next() tea.Msg {
 }
 
 // ran takes in what a command printed.
-func (s *Session) ran(msg ShellMsg) tea.Cmd {
+func (s *Commands) ran(msg ShellMsg) tea.Cmd {
 	sh := msg.shell
 	if sh != s.Running {
 		return nil // Of another conversation.
@@ -130,7 +140,7 @@ func (s *Session) ran(msg ShellMsg) tea.Cmd {
 	how, bad := ending(msg)
 	took := s.cfg.Now().Sub(sh.Begun)
 	sh.entry.End(how+" · "+human.Duration(took)+" · the agent reads this with your next message", bad)
-	o := Output{Line: sh.Line, Dir: s.Dir(), Text: human.Ends(sh.entry.Text(), givenHead, givenTail), How: how}
+	o := Output{Line: sh.Line, Dir: sh.dir, Text: human.Ends(sh.entry.Text(), givenHead, givenTail), How: how}
 	s.Outputs = append(s.Outputs, o)
 	s.view.Ran(o)
 	return nil
@@ -147,8 +157,8 @@ func ending(msg ShellMsg) (how string, bad bool) {
 	return "exit code " + strconv.Itoa(msg.code), msg.code != 0
 }
 
-// EndShell interrupts the command of the user.
-func (s *Session) EndShell() { s.Running.cancel() }
+// End interrupts the command that runs.
+func (s *Commands) End() { s.Running.cancel() }
 
 // offered are the outputs for the agent, in the question's text.
 func offered(outputs []Output, text string) string {

@@ -24,13 +24,13 @@ const (
 	lastItems = 50
 )
 
-// lookBack asks what the actions have brought that a stop cut off. The stream of the run
+// lookBack asks what the actions have brought that a stop cut off in a conversation. The stream of the run
 // ended before their results.
-func (s *Session) lookBack(a *transcript.Answer, tries int) tea.Cmd {
+func (s Kept) lookBack(id string, a *transcript.Answer, tries int) tea.Cmd {
 	if s.cfg.History == nil || tries == maxLooks || len(a.CutOff()) == 0 {
 		return nil
 	}
-	history, ctx, id := s.cfg.History, s.ctx, s.Convo.ID
+	history, ctx := s.cfg.History, s.ctx
 	return tea.Tick(firstLook<<tries, func(time.Time) tea.Msg {
 		items, _, _ := history.Earlier(ctx, id, lastItems) // without them the next look may have more
 		return stoppedMsg{conversation: id, answer: a, tries: tries, items: items}
@@ -51,5 +51,5 @@ func (s *Session) cutOff(msg stoppedMsg) tea.Cmd {
 			msg.answer.Act(act)
 		}
 	}
-	return s.lookBack(msg.answer, msg.tries+1)
+	return s.Kept.lookBack(msg.conversation, msg.answer, msg.tries+1)
 }

@@ -45,7 +45,7 @@ func (s *Session) ask(q gateway.Question) tea.Cmd {
 	if a := s.Log.LastAnswer(); a != nil && s.Pending != nil && q.Decision != gateway.Accept {
 		a.Settle(transcript.Waiting, transcript.Rejected)
 	}
-	s.passBlocks()
+	s.Sandbox.pass()
 	a := &transcript.Answer{}
 	a.SetBy(s.ModelName())
 	s.Log.Add(a)
@@ -126,10 +126,10 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		s.view.Came(piece)
 	case gateway.Progress:
 		t.Queued = 0
-		s.progress(t, string(p))
+		t.progress(s.view, string(p))
 	case gateway.Call:
 		t.Queued, t.Retry, t.Waits = 0, nil, ""
-		s.called(t, p)
+		t.called(s.Log, s.Dir(), p)
 		s.view.Came(piece)
 	case gateway.Retry:
 		p.Cause = name(p.Cause)
@@ -140,7 +140,7 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		s.view.Came(p)
 	case gateway.Block:
 		t.Queued, t.Retry, t.Waits = 0, nil, ""
-		return s.refused(t, p)
+		return s.Sandbox.refused(t, p)
 	case gateway.Done:
 		return s.answered(t, p)
 	}
@@ -148,20 +148,20 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 }
 
 // rest takes in what of a text was held back until the turn ended.
-func (s *Session) rest(t *Turn) {
+func (t *Turn) rest(view View) {
 	if rest := t.clean.Rest(); rest != "" {
 		t.text(rest)
-		s.view.Came(gateway.Text(rest))
+		view.Came(gateway.Text(rest))
 	}
 }
 
-func (s *Session) progress(t *Turn, lines string) {
+func (t *Turn) progress(view View, lines string) {
 	for line := range strings.SplitSeq(lines, "\n") {
 		if line = safe.Line(line[:min(len(line), 8*maxProgress)]); line != "" {
 			line = wrap.Cut(line, maxProgress)
 			t.writing().Progress(line)
 			t.caughtUp()
-			s.view.Came(gateway.Progress(line))
+			view.Came(gateway.Progress(line))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *Session) started(t *Turn, p gateway.Started) tea.Cmd {
 	}
 	again := t.Taken
 	t.Taken, t.Lost = true, 0
-	s.linked(Ready, nil)
+	s.Link.set(s.cfg.Now(), Ready, nil)
 	if p.Conversation != "" {
 		s.Convo.ID = p.Conversation
 	}
@@ -204,8 +204,8 @@ func (s *Session) remember() tea.Cmd {
 
 // answered ends a turn that has its answer.
 func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
-	s.rest(t)
-	s.endBlocks(t, d.Blocked)
+	t.rest(s.view)
+	s.Sandbox.end(t, d.Blocked)
 	t.replace()
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Done: d, Notice: safe.Text(d.Notice)}
 	waits, agreed := d.RunStatus == "waiting_for_confirmation", false
@@ -241,8 +241,8 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 
 // failed ends a turn that has no answer, or only the beginning of one.
 func (s *Session) failed(t *Turn, err error) tea.Cmd {
-	s.rest(t)
-	s.endBlocks(t, nil)
+	t.rest(s.view)
+	s.Sandbox.end(t, nil)
 	f := asGateway(err)
 	s.Failure, s.Turn = f, nil
 	if f.Kind == gateway.Refused && s.last.Confirmation != "" {
@@ -265,7 +265,7 @@ func (s *Session) failed(t *Turn, err error) tea.Cmd {
 			return s.unreachable(f)
 		}
 	case gateway.Locked:
-		s.linked(Locked, f)
+		s.Link.set(s.cfg.Now(), Locked, f)
 	case gateway.Failed, gateway.Busy, gateway.Refused, gateway.Stranger:
 	}
 	return nil
@@ -282,14 +282,14 @@ func (s *Session) Stop() tea.Cmd {
 			s.piece(t, p)
 		}
 	}
-	s.rest(t)
-	s.endBlocks(t, nil)
+	t.rest(s.view)
+	s.Sandbox.end(t, nil)
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Stopped: true}
 	t.Answer.End("stopped after "+human.Duration(e.Took), true, nil)
 	s.Turn = nil
 	s.view.Ended(e)
 	s.unqueue()
-	return s.lookBack(t.Answer, 0)
+	return s.Kept.lookBack(s.Convo.ID, t.Answer, 0)
 }
 
 // unqueue gives the waiting questions back to the view; their pictures are
@@ -299,7 +299,7 @@ func (s *Session) unqueue() {
 	s.Queue = nil
 	for _, o := range slices.Backward(waiting) {
 		s.Images = append(slices.Clone(o.Images), s.Images...)
-		s.Outputs = append(slices.Clone(o.Outputs), s.Outputs...)
+		s.Commands.Outputs = append(slices.Clone(o.Outputs), s.Commands.Outputs...)
 	}
 	if len(waiting) > 0 {
 		s.view.GiveBack(waiting)
