@@ -68,6 +68,3 @@ func Run(ctx context.Context, env *kit.Env, args []string) int {
 	report(a, cmd, args, err)
 	return int(fault.CodeOf(err))
 }
-
-// ExitCodes is what the program can end with, for help and man page.
-func ExitCodes() []kit.ExitCode { return kit.ExitCodes() }

@@ -160,7 +160,7 @@ func TestExitCodesStay(t *testing.T) {
 		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 7: "refused", 8: "no", 9: "the", 10: "the", 11: "a", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
-	for _, line := range kit.ExitCodes() {
+	for _, line := range fault.ExitCodes() {
 		got[line.Code], _, _ = strings.Cut(strings.NewReplacer(";", " ", ":", " ").Replace(line.Meaning), " ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -92,7 +92,7 @@ func newEnvironmentTopic() *cobra.Command {
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("ohgw ends with:\n\n")
-	for _, line := range kit.ExitCodes() {
+	for _, line := range fault.ExitCodes() {
 		fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "Exit codes", Long: strings.TrimSpace(b.String())}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/setup"
@@ -155,7 +154,7 @@ func (e *events) last(ctx context.Context, err error) error {
 	if stopped, ok := kit.Interrupted(ctx, err); ok {
 		code, err = stopped, &fault.Error{Msg: "interrupted", Code: stopped}
 	}
-	outcome := outcomeOf(code)
+	outcome := code.Outcome()
 	if t.Progress == nil {
 		t.Progress, t.Ignored = []string{}, []string{}
 	}
@@ -182,36 +181,6 @@ func explain(err error, known *errorJSON, outcome string) *errorJSON {
 	}
 	got.Message, got.Cause, got.Hint = setup.Clean(got.Message), setup.Clean(got.Cause), setup.Clean(got.Hint)
 	return got
-}
-
-// outcomeOf is the word for an exit code.
-func outcomeOf(code fault.Code) string {
-	switch code {
-	case 0:
-		return "finished"
-	case fault.Usage:
-		return "usage"
-	case fault.Credential:
-		return "credential"
-	case fault.Unreachable:
-		return "unreachable"
-	case fault.Refused:
-		return "sandbox"
-	case fault.Configuration:
-		return "configuration"
-	case fault.Provider:
-		return "provider"
-	case fault.Agent:
-		return "agent"
-	case fault.Budget:
-		return "budget"
-	case fault.Failed, fault.Partly, fault.Conflict:
-		return "failed"
-	}
-	if code > 128 {
-		return "interrupted"
-	}
-	return "failed"
 }
 
 // answerEvents runs the command for programs.
@@ -243,24 +212,4 @@ func End(ctx context.Context, a *kit.App, cmd *cobra.Command, args []string, err
 	}
 	// Stdout may be closed, and the error is on stderr as well.
 	_ = (&events{out: a.Stdout, turn: turnJSON{Model: activeModel}}).last(ctx, err)
-}
-
-// failureOf is the class of a failure of the gateway by its code; Failed where the
-// code does not tell.
-func failureOf(e *gateway.Error) fault.Code {
-	switch e.Code {
-	case "llm_error", "context_length_exceeded":
-		return fault.Provider
-	case "run_error", "run_stuck", "run_interrupted", "agent_lost", "agent_unavailable", "agent_server_error", "agent_server_lost", "invalid_structured_output":
-		return fault.Agent
-	case "agent_server_unavailable": // also at the end of a stream, which has no status for it
-		return fault.Unreachable
-	case "run_timeout":
-		return fault.Budget
-	case "sandbox_unavailable":
-		return fault.Refused
-	case "model_not_found", "agent_error": // the latter says that the profile cannot be used
-		return fault.Configuration
-	}
-	return fault.Failed
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/gateway"
 )
 
 // classes are the exit codes of a question that ended with a code of the gateway. Each
@@ -57,19 +56,19 @@ func TestEachCodeOfTheGatewayHasAnExitCodeOnPurpose(t *testing.T) {
 				t.Errorf("%s is listed twice, or the daemon has no such code", code)
 			}
 			listed[code] = true
-			if got := failureOf(&gateway.Error{Code: code}); got != class {
+			if got := fault.OfGateway(code); got != class {
 				t.Errorf("the exit code for %s is %d, want %d", code, got, class)
 			}
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(known)) {
 		if !listed[code] {
-			t.Errorf("the daemon can answer with %s, which has no exit code: add it to failureOf and classes", code)
+			t.Errorf("the daemon can answer with %s, which has no exit code: add it to fault.OfGateway and classes", code)
 		}
 	}
-	for code := range texts(parse(t, "events.go"), "failureOf") {
+	for code := range texts(parse(t, "../../internal/fault/exitcodes.go"), "OfGateway") {
 		if !known[code] {
-			t.Errorf("failureOf has the code %s, and the daemon has not", code)
+			t.Errorf("fault.OfGateway has the code %s, and the daemon has not", code)
 		}
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-// faultOf is an error of the gateway as a person should read it here.
+// faultOf is an error of the gateway as a person should read it here. Its exit code is that
+// of the gateway's code, or that of the kind of the failure.
 func (c *session) faultOf(err error) error {
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok {
 		return err
 	}
-	f := &fault.Error{Msg: sentence(e.Message), Code: failureOf(e), Err: e.Err}
+	f := &fault.Error{Msg: sentence(e.Message), Code: fault.OfGateway(e.Code), Err: e.Err}
 	if e.Err != nil {
 		f.Err = netcause.Of(e.Err)
 	}

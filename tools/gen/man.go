@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli"
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 // pagesDate is the date that the pages show: the day on which their form last
@@ -163,7 +164,7 @@ func splitCodes(long string) (text string, codes [][2]string) {
 // 0 or, for an unknown command, with 2.
 func exitStatus(r *roff, cmd *cobra.Command, codes [][2]string) {
 	r.section("Exit status")
-	for _, line := range cli.ExitCodes() {
+	for _, line := range fault.ExitCodes() {
 		code := strconv.Itoa(int(line.Code))
 		named := slices.ContainsFunc(codes, func(c [2]string) bool { return c[0] == code })
 		group := len(codes) == 0 && (line.Code == 0 || code == "2")

@@ -16,7 +16,9 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/ohgw/ohgw/cli"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 func TestEveryDecisionIsListed(t *testing.T) {
@@ -184,8 +186,8 @@ func TestLargePackagesAreInTheArchitecture(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreListed compares the constants of package fault with the two tables
-// for people: README.md, and that of the help, which the man page is made from.
+// TestExitCodesAreListed compares the constants of package fault with its table, which help
+// and man pages are made from, and that with the one of README.md, word for word.
 // cli.TestExitCodesStay pins the numbers.
 func TestExitCodesAreListed(t *testing.T) {
 	t.Parallel()
@@ -198,19 +200,20 @@ func TestExitCodesAreListed(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(read(t, "README.md"), "\n## Exit codes\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	readme := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| \S`).FindAllStringSubmatch(table, -1) {
-		readme[m[1]] = true
+	readme := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+		readme[m[1]] = m[2]
 	}
-	if !maps.Equal(readme, want) {
-		t.Errorf("README.md lists the exit codes %q, and package fault has %q", slices.Sorted(maps.Keys(readme)), slices.Sorted(maps.Keys(want)))
+	listed, help := map[string]bool{}, map[string]string{}
+	for _, line := range fault.ExitCodes() {
+		code := strconv.Itoa(int(line.Code))
+		listed[code], help[code] = line.Meaning != "", line.Meaning
 	}
-	help := map[string]bool{}
-	for _, line := range cli.ExitCodes() {
-		help[strconv.Itoa(int(line.Code))] = line.Meaning != ""
+	if !maps.Equal(listed, want) {
+		t.Errorf("the help lists the exit codes %q, and package fault has %q", slices.Sorted(maps.Keys(listed)), slices.Sorted(maps.Keys(want)))
 	}
-	if !maps.Equal(help, want) {
-		t.Errorf("the help lists the exit codes %q, and package fault has %q", slices.Sorted(maps.Keys(help)), slices.Sorted(maps.Keys(want)))
+	if diff := cmp.Diff(help, readme); diff != "" {
+		t.Errorf("the exit codes of the help and of README.md differ (-help +README.md):\n%s", diff)
 	}
 }
 
