@@ -63,11 +63,11 @@ type Config struct {
 	Locking document.Locking // how to wait for other programs
 }
 
-// Store is the profiles and settings in one base directory. It keeps nothing in
-// memory and is safe for concurrent use.
+// Store is the profiles and settings in one base directory. Each call reads the files. In
+// memory it keeps only what the settings said last. It is safe for concurrent use.
 type Store struct {
 	cfg  Config
-	said said
+	last settingsCache
 }
 
 // Open does not touch the directory yet.

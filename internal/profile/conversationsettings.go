@@ -62,12 +62,13 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // there are none, and also when it cannot use them: then there is a [*SettingsError], too.
 func (s *Store) ConversationSettings() (ConversationSettings, error) {
 	snap := s.settings().Read()
-	if found, known := s.said.of(snap); known {
+	of := fingerprintOf(snap)
+	if found, known := s.last.get(of); known {
 		return found, nil
 	}
 	found, err := understood(snap, s.cfg.Ciphers)
 	if err == nil {
-		s.said.keep(snap, found)
+		s.last.keep(of, found)
 	}
 	return found, err
 }
