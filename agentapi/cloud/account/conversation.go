@@ -11,6 +11,7 @@ import (
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Version is the version of the API that a conversation belongs to.
@@ -85,8 +86,8 @@ func (c Conversation) repoName() string {
 
 func (c *Client) fromV1(a v1.Conversation) Conversation {
 	out := Conversation{
-		ID: transport.Hex(a.ID), Version: V1, Title: clean(text(a.Title)), Exec: event.Status(text(a.ExecutionStatus)),
-		Repo: text(a.SelectedRepository), Branch: text(a.SelectedBranch), Provider: text(a.GitProvider), Model: text(a.LLMModel),
+		ID: transport.Hex(a.ID), Version: V1, Title: clean(optional.Value(a.Title)), Exec: event.Status(optional.Value(a.ExecutionStatus)),
+		Repo: optional.Value(a.SelectedRepository), Branch: optional.Value(a.SelectedBranch), Provider: optional.Value(a.GitProvider), Model: optional.Value(a.LLMModel),
 		SandboxID: a.SandboxID, Created: a.CreatedAt.Time, Updated: a.UpdatedAt.Time,
 		directory: a.Tags["archiveworkspacepath"],
 	}
@@ -99,7 +100,7 @@ func (c *Client) fromV1(a v1.Conversation) Conversation {
 		}
 	}
 	if out.State == StateRunning {
-		out.base, out.key = transport.RuntimeBase(c.t.Root(), text(a.ConversationURL)), a.SessionAPIKey
+		out.base, out.key = transport.RuntimeBase(c.t.Root(), optional.Value(a.ConversationURL)), a.SessionAPIKey
 	}
 	return out
 }
@@ -122,16 +123,16 @@ func stateV1(status string) State {
 
 func (c *Client) fromV0(a v0.Conversation) Conversation {
 	out := Conversation{
-		ID: transport.Hex(a.ConversationID), Version: V0, Title: clean(text(a.Title)), Repo: text(a.SelectedRepository),
-		Branch: text(a.SelectedBranch), Provider: text(a.GitProvider), Created: a.CreatedAt.Time, Updated: a.LastUpdatedAt.Time,
-		State: stateV0(a.Status, text(a.RuntimeStatus)), key: a.SessionAPIKey,
+		ID: transport.Hex(a.ConversationID), Version: V0, Title: clean(optional.Value(a.Title)), Repo: optional.Value(a.SelectedRepository),
+		Branch: optional.Value(a.SelectedBranch), Provider: optional.Value(a.GitProvider), Created: a.CreatedAt.Time, Updated: a.LastUpdatedAt.Time,
+		State: stateV0(a.Status, optional.Value(a.RuntimeStatus)), key: a.SessionAPIKey,
 	}
 	if a.IsV1() {
 		out.Version = V1
 	}
 	out.WebURL = c.webURL(out.ID)
 	if out.State == StateRunning {
-		out.base = transport.RuntimeBase(c.t.Root(), text(a.URL))
+		out.base = transport.RuntimeBase(c.t.Root(), optional.Value(a.URL))
 	}
 	return out
 }

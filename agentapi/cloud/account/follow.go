@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // pace is how often a server is asked whether something has finished.
@@ -56,10 +57,10 @@ func (c *Client) follow(ctx context.Context, task v1.Task, report func(Progress)
 	pace := c.newPace(5 * time.Second)
 	var last error
 	for lost := 0; ; {
-		report(Progress{State: task.Status, Detail: text(task.Detail)})
+		report(Progress{State: task.Status, Detail: optional.Value(task.Detail)})
 		switch task.Status {
 		case v1.TaskReady:
-			if text(task.AppConversationID) == "" {
+			if optional.Value(task.AppConversationID) == "" {
 				return task, fmt.Errorf("%w: the server names no conversation", ErrStart)
 			}
 			return task, nil
@@ -87,12 +88,12 @@ func (c *Client) follow(ctx context.Context, task v1.Task, report func(Progress)
 
 // reason is why a start failed, as far as the server says.
 func (c *Client) reason(ctx context.Context, task v1.Task) string {
-	if detail := clean(text(task.Detail)); detail != "" {
+	if detail := clean(optional.Value(task.Detail)); detail != "" {
 		return detail
 	}
-	if id := text(task.SandboxID); id != "" {
-		if boxes, err := c.v1.Sandboxes(ctx, id); err == nil && len(boxes) > 0 && text(boxes[0].StatusDetail) != "" {
-			return clean(text(boxes[0].StatusDetail))
+	if id := optional.Value(task.SandboxID); id != "" {
+		if boxes, err := c.v1.Sandboxes(ctx, id); err == nil && len(boxes) > 0 && optional.Value(boxes[0].StatusDetail) != "" {
+			return clean(optional.Value(boxes[0].StatusDetail))
 		}
 	}
 	return "the server gives no reason"
@@ -103,9 +104,9 @@ func (c *Client) reason(ctx context.Context, task v1.Task) string {
 func (c *Client) abandon(ctx context.Context, task v1.Task, conversation string, cause error) error {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer cancel()
-	id := text(task.SandboxID)
+	id := optional.Value(task.SandboxID)
 	if found, err := c.v1.Tasks(removing, task.ID); id == "" && err == nil && len(found) > 0 {
-		id = text(found[0].SandboxID)
+		id = optional.Value(found[0].SandboxID)
 	}
 	if id == "" {
 		return cause

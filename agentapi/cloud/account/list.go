@@ -9,6 +9,7 @@ import (
 
 	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // ListQuery chooses conversations.
@@ -98,7 +99,7 @@ func (c *Client) listV0(ctx context.Context, q ListQuery, token string, alsoV1 b
 }
 
 func matches(a v0.Conversation, q ListQuery) bool {
-	return q.Title == "" || strings.Contains(strings.ToLower(clean(text(a.Title))), strings.ToLower(q.Title))
+	return q.Title == "" || strings.Contains(strings.ToLower(clean(optional.Value(a.Title))), strings.ToLower(q.Title))
 }
 
 // All is every conversation, page by page: it holds one page at a time. It ends

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Kind is what a server is.
@@ -124,10 +125,10 @@ func absent(err error) bool {
 func (c *Client) owner(ctx context.Context, s *Server) {
 	if key, err := c.v1.CurrentKey(ctx); err == nil {
 		s.KeyName, s.Owner = key.Name, key.UserID
-		s.Organization = first(text(key.BoundOrgID), text(key.OrgID))
+		s.Organization = first(optional.Value(key.BoundOrgID), optional.Value(key.OrgID))
 	}
 	if me, err := c.v1.Me(ctx); err == nil {
-		s.Owner = first(text(me.Email), s.Owner, text(me.ID), text(me.Name))
+		s.Owner = first(optional.Value(me.Email), s.Owner, optional.Value(me.ID), optional.Value(me.Name))
 	}
 }
 
@@ -154,13 +155,6 @@ func (c *Client) forget(err error) error {
 		c.mu.Unlock()
 	}
 	return err
-}
-
-func text[T ~string](p *T) T {
-	if p == nil {
-		return ""
-	}
-	return *p
 }
 
 func first(texts ...string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Profile is an LLM profile of the account.
@@ -32,7 +33,7 @@ func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 	var list []Profile
 	for _, p := range got.Profiles {
 		list = append(list, Profile{
-			Name: p.Name, Model: text(p.Model), BaseURL: text(p.BaseURL), Active: p.Name == text(got.ActiveProfile), HasKey: p.APIKeySet,
+			Name: p.Name, Model: optional.Value(p.Model), BaseURL: optional.Value(p.BaseURL), Active: p.Name == optional.Value(got.ActiveProfile), HasKey: p.APIKeySet,
 		})
 	}
 	return list, nil
@@ -58,7 +59,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 			return nil, c.forget(err)
 		}
 		for _, m := range page.Items {
-			switch provider := text(m.Provider); {
+			switch provider := optional.Value(m.Provider); {
 			case m.Hidden:
 			case provider == "":
 				names = append(names, m.Name)

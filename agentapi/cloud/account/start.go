@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -87,7 +88,7 @@ func (c *Client) startV1(ctx context.Context, r StartRequest, report func(Progre
 	if err != nil {
 		return Conversation{}, c.abandon(ctx, task, id, err)
 	}
-	conv, err := c.ready(ctx, text(task.AppConversationID))
+	conv, err := c.ready(ctx, optional.Value(task.AppConversationID))
 	if err != nil {
 		return Conversation{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Runtime is how to reach what runs a conversation: the agent-server of a V1
@@ -159,10 +160,10 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox was deleted", conv.ID, ErrArchived)
 	}
 	box := boxes[0]
-	report(Progress{State: box.Status, Detail: clean(text(box.StatusDetail))})
+	report(Progress{State: box.Status, Detail: clean(optional.Value(box.StatusDetail))})
 	switch box.Status {
 	case v1.Missing, v1.Failed:
-		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox is %s", conv.ID, ErrArchived, first(clean(text(box.StatusDetail)), box.Status))
+		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox is %s", conv.ID, ErrArchived, first(clean(optional.Value(box.StatusDetail)), box.Status))
 	case v1.Paused:
 		err := c.v1.Resume(ctx, box.ID)
 		if errors.Is(err, ErrNotFound) {

@@ -3,6 +3,8 @@ package definition
 import (
 	"cmp"
 	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // encoded is a definition in OpenHands' form, without what starts programs.
@@ -25,9 +27,9 @@ type encoded struct {
 // servers, hooks and condenser are left out.
 func Encode(d Definition) (json.RawMessage, error) {
 	return json.Marshal(encoded{
-		Name: d.Name, Description: d.Description, Model: cmp.Or(d.Model, Inherit), Color: orNull(d.Color), Tools: listed(d.Tools), Skills: listed(d.Skills),
-		Prompt: d.Prompt, Source: orNull(d.Path), Examples: listed(d.Examples), Permission: orNull(d.Permission),
-		MaxIterations: orNull(d.MaxIterations), MaxBudget: orNull(d.MaxBudget),
+		Name: d.Name, Description: d.Description, Model: cmp.Or(d.Model, Inherit), Color: optional.Of(d.Color), Tools: listed(d.Tools), Skills: listed(d.Skills),
+		Prompt: d.Prompt, Source: optional.Of(d.Path), Examples: listed(d.Examples), Permission: optional.Of(d.Permission),
+		MaxIterations: optional.Of(d.MaxIterations), MaxBudget: optional.Of(d.MaxBudget),
 	})
 }
 
@@ -38,25 +40,10 @@ func Decode(raw json.RawMessage) (d Definition, ok bool) {
 		return Definition{}, false
 	}
 	return Definition{
-		Name: e.Name, Description: e.Description, Model: cmp.Or(e.Model, Inherit), Color: orZero(e.Color), Tools: e.Tools, Skills: e.Skills,
-		Prompt: e.Prompt, Path: orZero(e.Source), Examples: e.Examples, Permission: orZero(e.Permission),
-		MaxIterations: orZero(e.MaxIterations), MaxBudget: orZero(e.MaxBudget),
+		Name: e.Name, Description: e.Description, Model: cmp.Or(e.Model, Inherit), Color: optional.Value(e.Color), Tools: e.Tools, Skills: e.Skills,
+		Prompt: e.Prompt, Path: optional.Value(e.Source), Examples: e.Examples, Permission: optional.Value(e.Permission),
+		MaxIterations: optional.Value(e.MaxIterations), MaxBudget: optional.Value(e.MaxBudget),
 	}, true
-}
-
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
-func orZero[T any](v *T) (out T) {
-	if v != nil {
-		out = *v
-	}
-	return out
 }
 
 func listed(list []string) []string {

@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -89,7 +90,7 @@ func (s *Store) install(ctx context.Context, from control.Plugin, force bool, na
 	}
 	made := openhands.Extension{
 		Name: about.Name, Version: about.Version, Description: about.Description, Enabled: true, Source: from.Source,
-		RequestedRef: orNull(from.Ref), ResolvedRef: orNull(place.Commit), RepoPath: orNull(from.Path),
+		RequestedRef: optional.Of(from.Ref), ResolvedRef: optional.Of(place.Commit), RepoPath: optional.Of(from.Path),
 		InstalledAt: s.stamp(), Path: filepath.Join(s.Dir, about.Name),
 	}
 	err = s.locked(ctx, func(all *index) error {
@@ -290,13 +291,6 @@ func (s *Store) invalid(err error) error {
 
 func (s *Store) unwritable(err error) error {
 	return fmt.Errorf("install a %s in %s: %w", s.Noun, s.Dir, err)
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 func isDir(path string) bool {

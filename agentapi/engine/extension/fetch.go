@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Fetch finds a plugin without installing it: a directory as it is, a commit of a
@@ -34,7 +35,7 @@ func Fetch(ctx context.Context, p Places, from control.Plugin) (openhands.Fetche
 		return openhands.FetchedPlugin{}, &plugin.Error{Code: plugin.InvalidPlugin, Msg: "Invalid plugin: it has no .plugin/plugin.json."}
 	}
 	return openhands.FetchedPlugin{
-		Path: place.Dir, ResolvedRef: orNull(place.Commit), Manifest: found.Manifest, Skills: found.SkillNames(), Commands: found.Commands(),
+		Path: place.Dir, ResolvedRef: optional.Of(place.Commit), Manifest: found.Manifest, Skills: found.SkillNames(), Commands: found.Commands(),
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/bounded"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -32,7 +33,7 @@ func (r *Runner) told(e Event) any {
 		Session  string            `json:"session_id"`
 		Dir      string            `json:"working_dir"`
 		Metadata map[string]string `json:"metadata"`
-	}{Name(e.Type), optional(e.Tool), e.Input, e.Response, optional(e.Message), r.cfg.Session, r.cfg.Dir, metadata}
+	}{Name(e.Type), optional.Of(e.Tool), e.Input, e.Response, optional.Of(e.Message), r.cfg.Session, r.cfg.Dir, metadata}
 }
 
 // Logged is what an event says the hook was told; nil for nothing.
@@ -48,13 +49,6 @@ func (e Event) Logged() json.RawMessage {
 		return nil
 	}
 	return data
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // What is kept of an output: so many bytes for its JSON, so many characters of it in

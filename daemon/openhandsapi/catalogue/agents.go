@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Agent is one that the agent can give tasks to.
@@ -82,10 +83,10 @@ func projectDir(o *pydantic.Object, wanted bool) string {
 
 func agentInfoOf(a Agent) agentInfo {
 	info := agentInfo{
-		Name: a.Name, Description: a.Description, Model: a.Model, Color: orNull(a.Color), Tools: listed(a.Tools), Skills: listed(a.Skills), Prompt: a.Prompt,
-		Examples: listed(a.Examples), Permission: orNull(a.Permission), MaxIterations: orNull(a.MaxIterations), MaxBudget: orNull(a.MaxBudget),
-		Config: a.Servers, Servers: a.Servers, ProfileDir: orNull(a.ProfileDir), Hooks: hooksOf(a.Hooks), Condenser: condenserOf(a),
-		Metadata: struct{}{}, Level: "project", Source: orNull(a.Source),
+		Name: a.Name, Description: a.Description, Model: a.Model, Color: optional.Of(a.Color), Tools: listed(a.Tools), Skills: listed(a.Skills), Prompt: a.Prompt,
+		Examples: listed(a.Examples), Permission: optional.Of(a.Permission), MaxIterations: optional.Of(a.MaxIterations), MaxBudget: optional.Of(a.MaxBudget),
+		Config: a.Servers, Servers: a.Servers, ProfileDir: optional.Of(a.ProfileDir), Hooks: hooksOf(a.Hooks), Condenser: condenserOf(a),
+		Metadata: struct{}{}, Level: "project", Source: optional.Of(a.Source),
 	}
 	if len(a.Metadata) > 0 {
 		info.Metadata = a.Metadata
@@ -97,15 +98,6 @@ func agentInfoOf(a Agent) agentInfo {
 		info.Level = "user"
 	}
 	return info
-}
-
-// orNull is nil for a zero value.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }
 
 func listed(list []string) []string {

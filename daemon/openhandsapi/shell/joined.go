@@ -3,6 +3,8 @@ package shell
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // joined is the last output of a command with all that it has printed: a long output has
@@ -23,27 +25,13 @@ func (h *history) joined(last []byte) (output, error) {
 			if err := json.Unmarshal(e.data, &piece); err != nil {
 				return output{}, err
 			}
-			stdout.WriteString(textOf(piece.Stdout))
-			stderr.WriteString(textOf(piece.Stderr))
+			stdout.WriteString(optional.Value(piece.Stdout))
+			stderr.WriteString(optional.Value(piece.Stderr))
 		}
 		if q.page = next; next == "" {
 			break
 		}
 	}
-	whole.Stdout, whole.Stderr = orNull(stdout.String()), orNull(stderr.String())
+	whole.Stdout, whole.Stderr = optional.Of(stdout.String()), optional.Of(stderr.String())
 	return whole, nil
-}
-
-func textOf(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

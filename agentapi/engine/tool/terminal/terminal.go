@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/shellword"
@@ -483,9 +484,9 @@ func (t *Terminal) result(r reply) (tool.Result, error) {
 	}
 	if r.state != nil {
 		o.Metadata.PID = r.state.lastJob
-		o.Metadata.WorkingDir = optional(r.state.dir)
-		o.Metadata.PyInterpreterPath = optional(findPython(r.state.path, r.state.dir))
-		o.Metadata.Username, o.Metadata.Hostname = optional(t.cfg.User), optional(t.cfg.Host)
+		o.Metadata.WorkingDir = optional.Of(r.state.dir)
+		o.Metadata.PyInterpreterPath = optional.Of(findPython(r.state.path, r.state.dir))
+		o.Metadata.Username, o.Metadata.Hostname = optional.Of(t.cfg.User), optional.Of(t.cfg.Host)
 	}
 	text := r.words
 	if r.text != nil {
@@ -494,7 +495,7 @@ func (t *Terminal) result(r reply) (tool.Result, error) {
 		const reserve = 200
 		short, truncated, err := r.text.text(max(reserve, tool.LimitTerminal-len(before)-len(after)-reserve))
 		if truncated {
-			o.SaveDir = optional(t.cfg.SaveDir)
+			o.SaveDir = optional.Of(t.cfg.SaveDir)
 		}
 		if err != nil {
 			o.Metadata.Suffix += "\n[The whole output could not be saved.]"
@@ -507,11 +508,4 @@ func (t *Terminal) result(r reply) (tool.Result, error) {
 	}
 	result.Content, _, err = tool.Content(result.Observation)
 	return result, err
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // This file keeps what makers of models want back of their thoughts, in the
@@ -147,17 +148,10 @@ func (one *detail) read(b *wire.Builder, said bool) {
 	case one.Format == Anthropic:
 		b.Thinking(wire.Thinking{Redacted: one.Data})
 	case one.Format == Google:
-		b.Sign(value(one.ID), one.Data)
+		b.Sign(optional.Value(one.ID), one.Data)
 	default:
-		if raw, err := wire.Marshal(storedItem{ID: value(one.ID), Summary: []string{}, Encrypted: one.Data}); err == nil {
+		if raw, err := wire.Marshal(storedItem{ID: optional.Value(one.ID), Summary: []string{}, Encrypted: one.Data}); err == nil {
 			b.Item = raw
 		}
 	}
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
