@@ -19,12 +19,12 @@ func documents(routes []wire.Route) []wire.Route {
 		return nil
 	}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: "/openapi.json", Summary: "This API as an OpenAPI document", Public: true, Handle: func(w http.ResponseWriter, _ *http.Request) error {
+		{Method: http.MethodGet, Path: "/openapi.json", Summary: "This API as an OpenAPI document", Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			wire.WriteJSON(w, http.StatusOK, openAPI(routes))
 			return nil
 		}},
-		{Method: http.MethodGet, Path: "/docs", Summary: "This API as a page", Public: true, Handle: page},
-		{Method: http.MethodGet, Path: "/redoc", Summary: "This API as a page", Public: true, Handle: page},
+		{Method: http.MethodGet, Path: "/docs", Summary: "This API as a page", Handle: page},
+		{Method: http.MethodGet, Path: "/redoc", Summary: "This API as a page", Handle: page},
 	}
 }
 

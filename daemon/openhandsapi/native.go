@@ -45,7 +45,6 @@ type Sockets interface {
 type Handler struct {
 	cfg    Config
 	routes *http.ServeMux
-	public []string // paths
 }
 
 // New makes a handler.
@@ -57,9 +56,6 @@ func New(cfg Config) *Handler {
 	served := slices.Concat(cfg.Routes, missing())
 	for _, route := range slices.Concat(served, documents(served)) {
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
-		if route.Public {
-			h.public = append(h.public, route.Path)
-		}
 	}
 	for _, route := range cfg.Open {
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
@@ -93,7 +89,7 @@ func literal(r *http.Request) *http.Request {
 func (h *Handler) Options(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }
 
 // Public reports whether a path is one for clients without a key.
-func (h *Handler) Public(path string) bool { return slices.Contains(h.public, path) }
+func (h *Handler) Public(path string) bool { return wire.Public(path) }
 
 // Open reports whether a path is one for browsers that have no key.
 func (h *Handler) Open(path string) bool {

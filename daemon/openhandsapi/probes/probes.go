@@ -34,12 +34,12 @@ type Config struct {
 func Routes(cfg Config) []wire.Route {
 	p := &probes{Config: cfg, started: cfg.Now()}
 	return []wire.Route{
-		{Method: http.MethodGet, Path: "/alive", Summary: "Whether the server lives", Public: true, Handle: say("status", "ok")},
-		{Method: http.MethodGet, Path: "/health", Summary: "The same", Public: true, Handle: say("status", "ok")},
-		{Method: http.MethodGet, Path: "/ready", Summary: "Whether the server is ready", Public: true, Handle: say("status", "ready")},
+		{Method: http.MethodGet, Path: "/alive", Summary: "Whether the server lives", Handle: say("status", "ok")},
+		{Method: http.MethodGet, Path: "/health", Summary: "The same", Handle: say("status", "ok")},
+		{Method: http.MethodGet, Path: "/ready", Summary: "Whether the server is ready", Handle: say("status", "ready")},
 		{Method: http.MethodGet, Path: "/api/init", Summary: "State of a server that waits for its settings: ohgw does not", Handle: noInit},
 		{Method: http.MethodPost, Path: "/api/init", Summary: "Settings of a server that waits for them: ohgw does not", Handle: noInit},
-		{Method: http.MethodGet, Path: "/server_info", Summary: "Versions and tools", Public: true, Handle: p.info},
+		{Method: http.MethodGet, Path: "/server_info", Summary: "Versions and tools", Handle: p.info},
 	}
 }
 

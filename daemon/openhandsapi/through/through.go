@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/openhandsapi/socket"
+	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 	"github.com/ohgw/ohgw/internal/netcause"
 )
 
@@ -94,9 +95,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Public reports whether an agent-server answers a path to clients without a key.
-func (h *Handler) Public(path string) bool {
-	return slices.Contains([]string{"/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json"}, path)
-}
+func (h *Handler) Public(path string) bool { return wire.Public(path) }
 
 // refused answers a path with "..": who cleans paths on the way, and who does not, is not
 // to decide what is reached.

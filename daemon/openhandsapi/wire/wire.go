@@ -25,10 +25,18 @@ type Route struct {
 	// Query names the parameters of the query, for /docs.
 	Query []string
 	// Body says that the request has a JSON object.
-	Body bool
-	// Public says that clients without a key may call it.
-	Public bool
+	Body   bool
 	Handle Handler
+}
+
+// Public reports whether clients without a key may call a path, as with an agent-server:
+// the probes, and the documents about the API.
+func Public(path string) bool {
+	switch path {
+	case "/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json":
+		return true
+	}
+	return false
 }
 
 // Handler answers a request, or returns why it does not: an [*Error], a
