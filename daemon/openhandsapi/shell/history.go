@@ -22,11 +22,10 @@ type Place struct {
 
 // history is the commands of one place.
 type history struct {
-	*Shell
-
+	shell  *Shell
 	events *store
-	dir    string // see Place; "" leaves the directory to the client
-	wait   sync.WaitGroup
+	dir    string         // see Place; "" leaves the directory to the client
+	wait   sync.WaitGroup // its commands
 
 	// What follows is guarded by the mutex of the shell.
 	users int // requests that are being answered, and commands that run
@@ -46,12 +45,12 @@ func (s *Shell) at(p Place) *history {
 	defer s.mu.Unlock()
 	h := s.places[p.ID]
 	if h != nil && h.dir != p.Dir { // another place has the id of one that was removed
-		s.drop(p.ID)
+		s.drop(p.ID, h)
 		h = nil
 	}
 	if h == nil {
 		s.forget()
-		h = &history{Shell: s, events: &store{dir: p.Events, now: s.cfg.Now, make: makeOne}, dir: p.Dir}
+		h = &history{shell: s, events: &store{dir: p.Events, now: s.cfg.Now, make: makeOne}, dir: p.Dir}
 		s.places[p.ID] = h
 	}
 	h.users++
@@ -71,8 +70,8 @@ func (s *Shell) forget() {
 }
 
 func (h *history) release() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.shell.mu.Lock()
+	defer h.shell.mu.Unlock()
 	h.users--
 }
 
@@ -89,9 +88,10 @@ func makeOne(dir string) error {
 func (s *Shell) End(id string) {
 	s.mu.Lock()
 	var list []*history
-	for name := range s.places {
+	for name, h := range s.places {
 		if id == "" || name == id {
-			list = append(list, s.drop(name))
+			s.drop(name, h)
+			list = append(list, h)
 		}
 	}
 	s.mu.Unlock()
@@ -100,9 +100,8 @@ func (s *Shell) End(id string) {
 	}
 }
 
-// drop begins to end the commands of a place, and takes it out.
-func (s *Shell) drop(id string) *history {
-	h := s.places[id]
+// drop begins to end the commands of the place with an id, and takes it out.
+func (s *Shell) drop(id string, h *history) {
 	h.ended = true
 	delete(s.places, id)
 	for _, r := range s.runs {
@@ -110,33 +109,33 @@ func (s *Shell) drop(id string) *history {
 			r.end()
 		}
 	}
-	return h
 }
 
 // begin counts a command.
 func (h *history) begin() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	s := h.shell
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case h.closed:
+	case s.closed:
 		return errClosed
 	case h.ended:
 		return errEnded
-	case h.running >= maxRunning:
+	case s.running >= maxRunning:
 		return errMany
 	}
-	h.running++
+	s.running++
 	h.users++
-	h.Shell.wait.Add(1)
+	s.wait.Add(1)
 	h.wait.Add(1)
 	return nil
 }
 
 func (h *history) end() {
-	h.mu.Lock()
-	h.running--
+	h.shell.mu.Lock()
+	h.shell.running--
 	h.users--
-	h.mu.Unlock()
+	h.shell.mu.Unlock()
 	h.wait.Done()
-	h.Shell.wait.Done()
+	h.shell.wait.Done()
 }

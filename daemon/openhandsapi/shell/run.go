@@ -33,16 +33,16 @@ func (h *history) start(q request) (started []byte, done <-chan []byte, err erro
 		return nil, nil, err
 	}
 	r := &run{h: h, id: cmd.ID, stopped: make(chan struct{}), done: make(chan struct{})}
-	h.enter(r)
+	h.shell.enter(r)
 	h.publish(e)
 	last := make(chan []byte, 1)
 	go func() {
 		defer h.end()
 		defer close(last)
-		defer h.leave(r)
+		defer h.shell.leave(r)
 		r.run(cmd)
 		if r.err != nil {
-			h.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
+			h.shell.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
 			return
 		}
 		last <- r.last
@@ -69,9 +69,9 @@ func (s *Shell) leave(r *run) {
 
 // stop stops a command, and says when its last event is there; nil: it does not run here.
 func (h *history) stop(id string) (done <-chan struct{}) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
+	h.shell.mu.Lock()
+	r := h.shell.runs[id]
+	h.shell.mu.Unlock()
 	if r == nil || r.h != h {
 		return nil
 	}
@@ -142,8 +142,8 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 		return 0, errors.Join(err, outW.Close())
 	}
 	defer stderr.Close()
-	ctx, cancel := context.WithTimeout(r.h.ctx, max(limit, time.Minute)) // a machine may be busy
-	p, err := r.h.cfg.Starter.Start(ctx, line, dir, outW, errW)
+	ctx, cancel := context.WithTimeout(r.h.shell.ctx, max(limit, time.Minute)) // a machine may be busy
+	p, err := r.h.shell.cfg.Starter.Start(ctx, line, dir, outW, errW)
 	cancel()
 	if err = errors.Join(err, outW.Close(), errW.Close()); err != nil {
 		if p != nil {
@@ -167,7 +167,7 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 		return e.code, e.err
 	case <-late.C:
 	case <-r.stopped:
-	case <-r.h.ctx.Done():
+	case <-r.h.shell.ctx.Done():
 	}
 	r.stop(p, ended)
 	return killed, nil
@@ -176,7 +176,7 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 // stop kills a command and reads what it has printed.
 func (r *run) stop(p Process, ended <-chan ending) {
 	if err := p.Kill(); err != nil {
-		r.h.cfg.Logger.Error("a command cannot be ended", "command", r.id, "err", err)
+		r.h.shell.cfg.Logger.Error("a command cannot be ended", "command", r.id, "err", err)
 	}
 	patience := time.NewTimer(lastWords)
 	defer patience.Stop()

@@ -76,7 +76,7 @@ func New(cfg Config) *Shell {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Shell{cfg: cfg, watchers: map[*watcher]struct{}{}, runs: map[string]*run{}, places: map[string]*history{}}
-	s.all = &history{Shell: s, events: &store{dir: cfg.Dir, now: cfg.Now, make: paths.MakePrivate}}
+	s.all = &history{shell: s, events: &store{dir: cfg.Dir, now: cfg.Now, make: paths.MakePrivate}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }

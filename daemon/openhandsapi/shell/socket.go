@@ -31,17 +31,18 @@ type watcher struct {
 // publish gives an event to all sockets, without waiting for any. There are none for the
 // history of a place.
 func (h *history) publish(e event) {
-	if h != h.all {
+	s := h.shell
+	if h != s.all {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.watchers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
 		select {
 		case w.queue <- e:
 		default:
 			close(w.slow)
-			delete(h.watchers, w)
+			delete(s.watchers, w)
 		}
 	}
 }
