@@ -36,7 +36,7 @@ func run(target string) error {
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1}
 	go func() {
 		_ = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_ = http.NewResponseController(w).EnableFullDuplex() // internal/testkit/proxytest has the reason
+			_ = http.NewResponseController(w).EnableFullDuplex() // daemon/openhandsapi/through.Duplex has the reason
 			proxy.ServeHTTP(w, r)
 		}))
 	}() // ends with the process

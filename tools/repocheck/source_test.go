@@ -65,7 +65,7 @@ func TestPackagesAreNamedForWhatTheyHold(t *testing.T) {
 }
 
 // A reverse proxy of net/http breaks answers off on a busy machine unless its server reads
-// the request while it writes the answer (internal/testkit/proxytest has the reason).
+// the request while it writes the answer (daemon/openhandsapi/through.Duplex has the reason).
 func TestReverseProxiesReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
