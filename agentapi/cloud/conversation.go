@@ -132,7 +132,7 @@ func (c *conversation) relink(ctx context.Context, old *link, err error) (*link,
 	if at.Address == old.at.Address && at.Key.Equal(old.at.Key) && !errors.Is(err, agentapi.ErrUnavailable) {
 		return nil, c.b.told(err)
 	}
-	fresh, linkErr := c.b.link(ctx, c.info.ID, at)
+	fresh, linkErr := c.b.link(ctx, c.info.ID, at, nil)
 	if linkErr != nil {
 		return nil, linkErr
 	}

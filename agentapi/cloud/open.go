@@ -20,7 +20,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if !req.New {
 		at, err := b.reach(ctx, req.ID, req.Progress)
 		if err == nil {
-			l, err := b.link(ctx, req.ID, at)
+			l, err := b.link(ctx, req.ID, at, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -75,18 +75,13 @@ func (b *Backend) furnish(ctx context.Context, req agentapi.OpenRequest) (*conve
 	if err != nil {
 		return nil, b.fault(ctx, "reach the sandbox", err)
 	}
-	agent, err := b.connect(at.Address, at.Key)
+	l, err := b.link(ctx, req.ID, at, func(agent Agent) error {
+		return agent.Mark(ctx, req.ID, req.Profile, &req.System, "")
+	})
 	if err != nil {
-		return nil, b.unreachable(err)
+		return nil, err
 	}
-	err = agent.Mark(ctx, req.ID, req.Profile, &req.System, "")
-	if err == nil {
-		var conv agentapi.Conversation
-		if conv, err = agent.Open(ctx, agentapi.OpenRequest{ID: req.ID, Existing: true}); err == nil {
-			return newConversation(b, &link{at: at, agent: agent, conv: conv}), nil
-		}
-	}
-	return nil, errors.Join(b.told(err), agent.Close())
+	return newConversation(b, l), nil
 }
 
 // tidy removes a conversation that no caller got: its sandbox would continue to run, at
@@ -102,13 +97,20 @@ func (b *Backend) tidy(id string) {
 	})
 }
 
-// link makes the connection to a conversation in a sandbox that runs.
-func (b *Backend) link(ctx context.Context, id string, at account.Runtime) (*link, error) {
+// link makes the connection to a conversation in a sandbox that runs. First is called before
+// the conversation is opened; it may be nil.
+func (b *Backend) link(ctx context.Context, id string, at account.Runtime, first func(Agent) error) (*link, error) {
 	agent, err := b.connect(at.Address, at.Key)
 	if err != nil {
 		return nil, b.unreachable(err)
 	}
-	conv, err := agent.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
+	if first != nil {
+		err = first(agent)
+	}
+	var conv agentapi.Conversation
+	if err == nil {
+		conv, err = agent.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
+	}
 	if err != nil {
 		return nil, errors.Join(b.told(err), agent.Close())
 	}
