@@ -26,6 +26,7 @@ type Finder struct {
 	Store  *Store
 	Keys   secret.Store // nil: no keys are stored
 	Getenv func(string) string
+	URL    string // comes before the URL variables; may be empty
 }
 
 // Find is the server that a command means: that of a name, else that of a URL
@@ -39,7 +40,7 @@ func (f Finder) Find(name string) (Server, error) {
 	if name != "" {
 		return list.Get(name)
 	}
-	root, variable, err := f.fromURLVariable()
+	root, variable, err := f.chosenURL()
 	if err != nil {
 		return Server{}, err
 	}
@@ -118,8 +119,12 @@ func (f Finder) isForVariables(s Server) (bool, error) {
 	return meant.URL == s.URL && meant.Name == s.Name, err
 }
 
-func (f Finder) fromURLVariable() (root, variable string, err error) {
+// chosenURL is the root of the server that a URL names, and where that URL is from.
+func (f Finder) chosenURL() (root, variable string, err error) {
 	variable, text := first(f.Getenv, URLVariables())
+	if f.URL != "" {
+		variable, text = "cloud.url", f.URL
+	}
 	if variable == "" {
 		return "", "", nil
 	}

@@ -156,7 +156,7 @@ func TestAKeyGoesToTheServerThatItIsForOnly(t *testing.T) {
 	tests := []struct {
 		about      string
 		env        map[string]string
-		server     string
+		at, server string
 		url, value string
 	}{
 		{about: "the default server", url: "https://work.example", value: "stored-work"},
@@ -177,12 +177,17 @@ func TestAKeyGoesToTheServerThatItIsForOnly(t *testing.T) {
 		},
 		{about: "a URL that is not stored has no stored key", env: map[string]string{"OHGW_CLOUD_URL": "https://else.example"}, url: "https://else.example"},
 		{
+			about: "the URL of the settings comes before that of a variable, and has the key", at: "https://play.example/", url: "https://play.example", value: "env",
+			env: map[string]string{"OH_API_KEY": "env", "OHGW_CLOUD_URL": "https://else.example"},
+		},
+		{
 			about: "the first variable wins", url: "https://work.example", value: "1",
 			env: map[string]string{"OPENHANDS_CLOUD_API_KEY": "4", "OPENHANDS_API_KEY": "3", "OH_API_KEY": "2", "OHGW_CLOUD_API_KEY": "1"},
 		},
 	}
 	for _, tt := range tests {
 		f := finder(t, tt.env)
+		f.URL = tt.at
 		server, err := f.Find(tt.server)
 		if err != nil || server.URL != tt.url {
 			t.Errorf("%s: the server is %q, %v; want %q", tt.about, server.URL, err, tt.url)

@@ -40,20 +40,14 @@ func openCloud(ctx context.Context, env *setup.Env, s *config.Settings, log *slo
 // cloudAccount is the account that the settings mean, and why it is that one.
 func cloudAccount(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (accounts.Account, string, error) {
 	why := "chosen by " + s.Origin("backend").String()
-	where := *env
 	switch {
 	case s.Cloud.Server != "":
 		why = "named by " + s.Origin("cloud.server").String()
 	case s.Cloud.URL != "":
-		why = "named by " + s.Origin("cloud.url").String()
-		where.Getenv = func(name string) string {
-			if name == "OHGW_CLOUD_URL" {
-				return s.Cloud.URL
-			}
-			return env.Getenv(name)
-		}
+		a, err := accounts.OpenAt(ctx, env, s, s.Cloud.URL, log)
+		return a, "named by " + s.Origin("cloud.url").String(), err
 	}
-	a, err := accounts.Open(ctx, &where, s, s.Cloud.Server, log)
+	a, err := accounts.Open(ctx, env, s, s.Cloud.Server, log)
 	return a, why, err
 }
 

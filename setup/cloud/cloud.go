@@ -32,6 +32,20 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, name string, 
 	if err != nil {
 		return Account{}, err
 	}
+	return open(ctx, env, stored, name, log)
+}
+
+// OpenAt opens the account on the server at a URL, which may be stored or not.
+func OpenAt(ctx context.Context, env *setup.Env, s *config.Settings, url string, log *slog.Logger) (Account, error) {
+	stored, err := env.Servers(s)
+	if err != nil {
+		return Account{}, err
+	}
+	stored.URL = url
+	return open(ctx, env, stored, "", log)
+}
+
+func open(ctx context.Context, env *setup.Env, stored setup.Servers, name string, log *slog.Logger) (Account, error) {
 	server, err := stored.Find(name)
 	if err != nil {
 		return Account{}, err
