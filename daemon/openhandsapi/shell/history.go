@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
+	"time"
 )
 
 // maxPlaces is how many places are known in memory in which nothing was asked for just now.
@@ -25,6 +27,7 @@ type history struct {
 	shell  *Shell
 	events *store
 	dir    string         // see Place; "" leaves the directory to the client
+	above  string         // the directory above that of the events, which goes with the place; "" stays
 	wait   sync.WaitGroup // its commands
 
 	// What follows is guarded by the mutex of the shell.
@@ -50,7 +53,7 @@ func (s *Shell) at(p Place) *history {
 	}
 	if h == nil {
 		s.forget()
-		h = &history{shell: s, events: &store{dir: p.Events, now: s.cfg.Now, make: makeOne}, dir: p.Dir}
+		h = &history{shell: s, events: &store{dir: p.Events, now: s.cfg.Now, make: makeOne}, dir: p.Dir, above: filepath.Dir(p.Events)}
 		s.places[p.ID] = h
 	}
 	h.users++
@@ -73,6 +76,19 @@ func (h *history) release() {
 	h.shell.mu.Lock()
 	defer h.shell.mu.Unlock()
 	h.users--
+}
+
+// lookAgain is how often a command looks whether its place is still there: clients of other
+// APIs and other programs remove conversations, too.
+const lookAgain = time.Second
+
+// removed reports whether the place is gone.
+func (h *history) removed() bool {
+	if h.above == "" {
+		return false
+	}
+	_, err := os.Lstat(h.above)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // makeOne makes a directory in one that is there.

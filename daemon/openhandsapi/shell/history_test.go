@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,6 +183,35 @@ func TestTheEndOfAPlace(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(w.at["b"].Events)); err == nil {
 		t.Error("a directory that was removed is there again")
+	}
+}
+
+// TestACommandEndsWithItsConversation removes what is kept of a conversation while a command
+// runs, without a word to the shell: as /v1 and ohgw conversations remove do.
+func TestACommandEndsWithItsConversation(t *testing.T) {
+	t.Parallel()
+	w := newPlaces(t)
+	var other event
+	w.do(http.MethodPost, "/in/b/bash/start_bash_command", `{"command":"sleep 1000"}`, &other)
+	var refusal struct{ Detail string }
+	remove := `{"command":"echo $$ >pid; rm -r '` + filepath.Dir(w.at["a"].Events) + `'; exec sleep 1000","timeout":1000}`
+	code := w.do(http.MethodPost, "/in/a/bash/execute_bash_command", remove, &refusal)
+	if code != http.StatusNotFound || refusal.Detail != "The conversation was removed, and the command was ended." {
+		t.Errorf("%d %q", code, refusal.Detail)
+	}
+	text, err := os.ReadFile(filepath.Join(w.at["a"].Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+		t.Error("the process of the command is still there")
+	}
+	if code := w.do(http.MethodPost, "/in/b/bash/bash_commands/"+other.ID+"/stop", "", nil); code != http.StatusOK {
+		t.Errorf("the command of another conversation: %d", code)
 	}
 }
 

@@ -79,6 +79,9 @@ func (h *history) executeCommand(w http.ResponseWriter, r *http.Request) error {
 	}
 	select {
 	case last, ok := <-done:
+		if !ok && h.removed() {
+			return wire.Refuse(http.StatusNotFound, "The conversation was removed, and the command was ended.")
+		}
 		if !ok {
 			return wire.Refuse(http.StatusInternalServerError, "The output of the command could not be kept; the log of ohgw serve has the cause.")
 		}

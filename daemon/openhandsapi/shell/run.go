@@ -41,11 +41,12 @@ func (h *history) start(q request) (started []byte, done <-chan []byte, err erro
 		defer close(last)
 		defer h.shell.leave(r)
 		r.run(cmd)
-		if r.err != nil {
+		switch {
+		case r.err == nil:
+			last <- r.last
+		case !h.removed(): // else the events went with the conversation
 			h.shell.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
-			return
 		}
-		last <- r.last
 	}()
 	return e.data, last, nil
 }
@@ -160,17 +161,32 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 		streams.Wait()
 		ended <- ending{code, err}
 	}()
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case e := <-ended:
+	if e, ok := r.await(ended, limit); ok {
 		return e.code, e.err
-	case <-late.C:
-	case <-r.stopped:
-	case <-r.h.shell.ctx.Done():
 	}
 	r.stop(p, ended)
 	return killed, nil
+}
+
+// await waits for the end of a command; ok is false where it is to be killed.
+func (r *run) await(ended <-chan ending, limit time.Duration) (e ending, ok bool) {
+	late, look := time.NewTimer(limit), time.NewTicker(lookAgain)
+	defer late.Stop()
+	defer look.Stop()
+	for {
+		select {
+		case e := <-ended:
+			return e, true
+		case <-look.C:
+			if !r.h.removed() {
+				continue
+			}
+		case <-late.C:
+		case <-r.stopped:
+		case <-r.h.shell.ctx.Done():
+		}
+		return ending{}, false
+	}
 }
 
 // stop kills a command and reads what it has printed.
