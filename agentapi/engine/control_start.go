@@ -62,11 +62,14 @@ type beginning struct {
 
 // begin makes the directory of a new conversation.
 func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error) {
-	if err := errors.Join(checkTags(s.Tags), b.checkParent(s)); err != nil {
+	if err := errors.Join(checkTags(s.Tags), b.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
 		return nil, err
 	}
 	from, err := b.beginning(ctx, s)
 	if err != nil {
+		return nil, err
+	}
+	if err := from.agent.addClientTools(s.Request); err != nil {
 		return nil, err
 	}
 	if s.Prepare != nil {
@@ -79,9 +82,6 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	}
 	from.agent.date(b.cfg.Now())
 	b.addLaunchSkills(from.agent, s.Skills)
-	if err := from.agent.addClientTools(s.Request); err != nil {
-		return nil, err
-	}
 	if err := b.addPlugins(ctx, &s, &from); err != nil {
 		return nil, err
 	}
@@ -94,6 +94,14 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 		return nil, err
 	}
 	return b.cfg.newDir(state, meta, "The workspace of the conversation cannot be created; make its directory writable, or use another one.")
+}
+
+// checkAnalyzer refuses an analyzer that is not valid. One that only an agent-server has is kept.
+func checkAnalyzer(analyzer json.RawMessage) error {
+	if _, err := confirm.ParseAnalyzer(analyzer); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
+		return refused(sentence(err), err)
+	}
+	return nil
 }
 
 // beginning finds the agent of a new conversation.
@@ -306,9 +314,6 @@ func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) 
 	}
 	if s.Policy != nil {
 		state.ConfirmationPolicy = s.Policy
-	}
-	if _, err := confirm.ParseAnalyzer(s.Analyzer); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
-		return store.State{}, refused(sentence(err), err)
 	}
 	if s.Analyzer != nil && string(s.Analyzer) != "null" {
 		state.SecurityAnalyzer = s.Analyzer

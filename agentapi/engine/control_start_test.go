@@ -255,9 +255,14 @@ func TestStartRefuses(t *testing.T) {
 		"parent":        {Agent: inline, Parent: uuid.New()},
 		"encrypted key": {Agent: json.RawMessage(`{"llm":{"model":"m","api_key":"gAAAAAxx"}}`)},
 		"analyzer":      {Agent: inline, Analyzer: json.RawMessage(`{"kind":"EnsembleSecurityAnalyzer","analyzers":[]}`)},
+		"client tools":  {Agent: inline, Request: json.RawMessage(`{"client_tools":"x"}`)},
 		"pattern":       {Agent: inline, Analyzer: json.RawMessage(`{"kind":"PatternSecurityAnalyzer","high_patterns":[["(?=a)","",""]]}`)},
 	} {
 		s.Workspace = filepath.Join(w.workspace, "never")
+		s.Prepare = func(context.Context, *control.Start) error {
+			t.Errorf("%s: the workspace is prepared", name)
+			return nil
+		}
 		if _, _, err := w.backend.Control().Start(w.ctx(), s); !errors.Is(err, agentapi.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
