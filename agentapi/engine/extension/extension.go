@@ -188,20 +188,27 @@ func (s *Store) List(ctx context.Context) ([]openhands.Extension, error) {
 }
 
 // Enabled are the directories of those that are in use.
-func (s *Store) Enabled() (dirs []string) {
-	all := readIndex(s.Dir)
+func (s *Store) Enabled() (dirs []string, err error) {
+	all, err := s.index()
+	if err != nil {
+		return nil, err
+	}
 	s.sync(all)
 	for _, e := range all.list {
 		if e.Enabled {
 			dirs = append(dirs, filepath.Join(s.Dir, e.Name))
 		}
 	}
-	return dirs
+	return dirs, nil
 }
 
 // Get is one that is installed.
 func (s *Store) Get(name string) (openhands.Extension, error) {
-	if e, ok := readIndex(s.Dir).get(name); ok && isDir(filepath.Join(s.Dir, name)) {
+	all, err := s.index()
+	if err != nil {
+		return openhands.Extension{}, err
+	}
+	if e, ok := all.get(name); ok && isDir(filepath.Join(s.Dir, name)) {
 		return e, nil
 	}
 	return openhands.Extension{}, s.missing(name)
@@ -269,7 +276,10 @@ func (s *Store) locked(ctx context.Context, change func(*index) error) (err erro
 		return s.unwritable(err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	all := readIndex(s.Dir)
+	all, err := s.index()
+	if err != nil {
+		return err
+	}
 	if err := change(all); err != nil {
 		return err
 	}

@@ -114,11 +114,14 @@ func TestAPluginIsInstalledSwitchedOffRefreshedAndRemoved(t *testing.T) {
 	if _, err := s.Install(t.Context(), control.Plugin{Source: source}, false); kindOf(err) != openhands.Taken {
 		t.Errorf("again: %v", err)
 	}
-	if dirs := s.Enabled(); len(dirs) != 1 || dirs[0] != e.Path {
-		t.Errorf("in use: %q", dirs)
+	if dirs, err := s.Enabled(); err != nil || len(dirs) != 1 || dirs[0] != e.Path {
+		t.Errorf("in use: %q, %v", dirs, err)
 	}
-	if err := s.Enable(t.Context(), "good", false); err != nil || len(s.Enabled()) != 0 {
-		t.Errorf("switched off: %v, %q", err, s.Enabled())
+	if err := s.Enable(t.Context(), "good", false); err != nil {
+		t.Errorf("switched off: %v", err)
+	}
+	if dirs, err := s.Enabled(); err != nil || len(dirs) != 0 {
+		t.Errorf("in use when switched off: %q, %v", dirs, err)
 	}
 	write(t, source, map[string]string{"commands/greet.md": "Say good night."})
 	if e, err = s.Refresh(t.Context(), "good"); err != nil || e.Enabled {
@@ -293,9 +296,37 @@ func TestTheListFollowsTheDirectories(t *testing.T) {
 	if err != nil || strings.Contains(string(data), "gone") || strings.Contains(string(data), `"plugins"`) || !strings.Contains(string(data), "by-hand") {
 		t.Errorf("%s, %v", data, err)
 	}
-	write(t, dir, map[string]string{extension.IndexName: `{"extensions":`})
-	if list, err = s.List(t.Context()); err != nil || len(list) != 2 || list[0].Name != "by-hand" {
-		t.Errorf("with a torn file: %+v, %v", list, err)
+}
+
+// A list that cannot be read is not written again: what was switched off would be on.
+func TestATornListIsKept(t *testing.T) {
+	t.Parallel()
+	p := places(t)
+	dir, source := filepath.Join(p.Base, "plugins/installed"), t.TempDir()
+	s := extension.Plugins(p)
+	write(t, source, map[string]string{".plugin/plugin.json": `{"name":"new"}`})
+	write(t, dir, map[string]string{extension.IndexName: `{"extensions":`, "old/.plugin/plugin.json": `{"name":"old"}`})
+	_, list := s.List(t.Context())
+	_, get := s.Get("old")
+	_, install := s.Install(t.Context(), control.Plugin{Source: source}, true)
+	_, enabled := s.Enabled()
+	for what, err := range map[string]error{
+		"list": list, "get": get, "install": install, "enabled": enabled,
+		"enable": s.Enable(t.Context(), "old", true), "remove": s.Remove(t.Context(), "old"),
+	} {
+		if kindOf(err) != openhands.Unreadable || !strings.Contains(err.Error(), filepath.Join(dir, extension.IndexName)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	var bad []string
+	if own := extension.Own(p, func(dir string, _ error) { bad = append(bad, dir) }); len(own) != 0 || !slices.Equal(bad, []string{dir}) {
+		t.Errorf("%+v, without %q", own, bad)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, extension.IndexName)); err != nil || string(data) != `{"extensions":` {
+		t.Errorf("the list is %s, %v", data, err)
+	}
+	if got := visible(t, dir); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("the directory has %q", got)
 	}
 }
 

@@ -3,7 +3,10 @@ package extension
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,47 +29,61 @@ type index struct {
 	changed bool
 }
 
-// readIndex reads the file of a directory. One that cannot be read is an empty one, as in
-// OpenHands: the directories themselves say what is installed.
-func readIndex(dir string) *index {
+// index reads the file. OpenHands takes one that it cannot read for an empty one, and writes
+// it again: what the user has switched off would be on.
+func (s *Store) index() (*index, error) {
+	data, err := readIndex(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &index{}, nil // nothing is installed, or only by hand
+	}
+	all := &index{}
+	if err == nil {
+		all, err = parseIndex(data)
+	}
+	if err != nil {
+		const what = "The list of installed %ss in %s cannot be read; repair its JSON, or remove the file, which switches each installed %s on."
+		return nil, &openhands.Error{Kind: openhands.Unreadable, Msg: fmt.Sprintf(what, s.Noun, filepath.Join(s.Dir, IndexName), s.Noun), Err: err}
+	}
+	return all, nil
+}
+
+func readIndex(dir string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &index{}
+		return nil, err
 	}
 	defer root.Close()
 	file, _, err := sandbox.OpenRegular(root, IndexName)
 	if err != nil {
-		return &index{}
+		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxIndex))
-	if err != nil {
-		return &index{}
-	}
-	return parseIndex(data)
+	return io.ReadAll(io.LimitReader(file, maxIndex))
 }
 
 // parseIndex reads the text of the file. Older files have another name for the object in
 // it, and of two with one name the newer form counts.
-func parseIndex(data []byte) *index {
+func parseIndex(data []byte) (*index, error) {
 	var file struct {
 		Plugins    json.RawMessage `json:"plugins"`
 		Skills     json.RawMessage `json:"skills"`
 		Extensions json.RawMessage `json:"extensions"`
 	}
-	if json.Unmarshal(data, &file) != nil {
-		return &index{}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
 	}
 	all := &index{}
 	for _, object := range []json.RawMessage{file.Plugins, file.Skills, file.Extensions} {
 		var entries map[string]json.RawMessage
-		if len(object) > 0 && json.Unmarshal(object, &entries) != nil {
-			return &index{}
+		if len(object) > 0 {
+			if err := json.Unmarshal(object, &entries); err != nil {
+				return nil, err
+			}
 		}
 		for _, name := range names(object) {
 			e := openhands.Extension{Enabled: true}
-			if json.Unmarshal(entries[name], &e) != nil {
-				return &index{}
+			if err := json.Unmarshal(entries[name], &e); err != nil {
+				return nil, err
 			}
 			if e.Name = name; validName().MatchString(name) {
 				all.set(e)
@@ -74,7 +91,7 @@ func parseIndex(data []byte) *index {
 		}
 	}
 	all.changed = false
-	return all
+	return all, nil
 }
 
 // names are the names of an object's members in their order.

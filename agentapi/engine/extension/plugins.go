@@ -91,7 +91,12 @@ func resolved(path string) string {
 // those that are installed and switched on. Of two with one name the first counts. bad is
 // told of each that cannot be used.
 func Own(p Places, bad func(dir string, err error)) []plugin.Plugin {
-	return load(append(p.own(), Plugins(p).Enabled()...), bad)
+	installed := Plugins(p)
+	dirs, err := installed.Enabled()
+	if err != nil {
+		bad(installed.Dir, err)
+	}
+	return load(append(p.own(), dirs...), bad)
 }
 
 // OfProject returns the plugins of a project and of the repository that it is in. Of two

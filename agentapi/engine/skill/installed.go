@@ -2,18 +2,23 @@ package skill
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 )
 
+// installedList has what is known of the installed skills.
+const installedList = ".installed.json"
+
 // leftOut reports which directories below a place do not belong to it: places of their
 // own, and where skills are installed, those that the user has switched off, and those that
-// are being installed.
-func leftOut(root *os.Root, place string) func(p string) bool {
+// are being installed. Where the list of the installed ones cannot be read, none of them is used.
+func leftOut(root *os.Root, place string) (func(p string) bool, error) {
 	if place != installedPlace {
-		return func(p string) bool { return p != place && slices.Contains(ownPlaces, p) }
+		return func(p string) bool { return p != place && slices.Contains(ownPlaces, p) }, nil
 	}
 	type entries map[string]struct {
 		Enabled *bool `json:"enabled"`
@@ -22,8 +27,12 @@ func leftOut(root *os.Root, place string) func(p string) bool {
 		Skills     entries `json:"skills"` // its older name
 		Extensions entries `json:"extensions"`
 	}
-	if data, err := read(root, path.Join(place, ".installed.json")); err == nil {
-		_ = json.Unmarshal(data, &file) // a file that cannot be read switches nothing off, as in OpenHands
+	data, err := read(root, path.Join(place, installedList))
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &formError{"it cannot be read; repair its JSON, or remove the file, which switches each installed skill on"}
 	}
 	return func(p string) bool {
 		if path.Dir(p) != place {
@@ -35,5 +44,5 @@ func leftOut(root *os.Root, place string) func(p string) bool {
 			e = file.Skills[name]
 		}
 		return strings.HasPrefix(name, ".") || e.Enabled != nil && !*e.Enabled
-	}
+	}, nil
 }

@@ -191,8 +191,12 @@ func (f *finder) contexts(root *os.Root, dir string) {
 
 // directory reads the skills below a place.
 func (f *finder) directory(root *os.Root, dir, place string) {
-	apart := leftOut(root, place)
-	err := fs.WalkDir(root.FS(), place, func(p string, e fs.DirEntry, err error) error {
+	apart, err := leftOut(root, place)
+	if err != nil {
+		f.skip(filepath.Join(dir, filepath.FromSlash(place), installedList), err)
+		return
+	}
+	err = fs.WalkDir(root.FS(), place, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && p == place:
 			return fs.SkipAll // there is none

@@ -233,4 +233,12 @@ func TestAnInstalledSkillThatIsSwitchedOffIsNotFound(t *testing.T) {
 	if len(found) != 1 || found[0].Name != "on" || len(skipped) != 0 {
 		t.Errorf("%+v, %+v", found, skipped)
 	}
+	list := filepath.Join(base, "skills/installed/.installed.json")
+	if err := os.WriteFile(list, []byte(`{"extensions":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, skipped = skill.Find("", skill.User{Base: base})
+	if len(found) != 0 || len(skipped) != 1 || skipped[0].Path != list || !strings.Contains(skipped[0].Reason, "remove the file") {
+		t.Errorf("with a torn list: %+v, %+v", found, skipped)
+	}
 }
