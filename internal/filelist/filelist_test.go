@@ -66,6 +66,13 @@ func TestWhatGitIgnoresIsLeftOut(t *testing.T) {
 		"any depth, none":    {"a/**/x", "a/x"},
 		"below":              {"a/**", "a/b/c"},
 		"the last rule wins": {"!x\nx", "x"},
+		"not of a class":     {"x.[!a-c]", "x.o"},
+		"a class":            {"*.[oa]", "a/x.o"},
+		"a bracket":          {"x[]!]y", "x]y"},
+		"not a bracket":      {"x[!]]y", "xay"},
+		"a dash":             {"x[-a]y", "x-y"},
+		"a dash at the end":  {"x[a-]y", "x-y"},
+		"an escape":          {`x[\]]y`, "x]y"},
 	} {
 		dir := tree(t, map[string]string{".gitignore": tc.rules, tc.file: "", "kept": ""})
 		if got := names(t, dir, usual); slices.Contains(got, tc.file) || !slices.Contains(got, "kept") {
@@ -73,12 +80,15 @@ func TestWhatGitIgnoresIsLeftOut(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct{ rules, file string }{
-		"another name":         {"x.log", "a/ax.log"},
-		"anchored elsewhere":   {"/dist", "a/dist"},
-		"a file, not a dir":    {"x/", "x"},
-		"one level":            {"a/*.tmp", "a/b/x.tmp"},
-		"taken back":           {"*.log\n!x.log", "x.log"},
-		"a rule that is wrong": {"[", "["},
+		"another name":            {"x.log", "a/ax.log"},
+		"anchored elsewhere":      {"/dist", "a/dist"},
+		"a file, not a dir":       {"x/", "x"},
+		"one level":               {"a/*.tmp", "a/b/x.tmp"},
+		"taken back":              {"*.log\n!x.log", "x.log"},
+		"a rule that is wrong":    {"[", "["},
+		"of a class that is not":  {"x.[!a-c]", "x.b"},
+		"not an exclamation mark": {"x[!!]y", "x!y"},
+		"a class without an end":  {"x[!a", "x[!a"},
 	} {
 		dir := tree(t, map[string]string{".gitignore": tc.rules, tc.file: ""})
 		if got := names(t, dir, usual); !slices.Contains(got, tc.file) {

@@ -59,11 +59,54 @@ func parse(line string, base []string) (rule, bool) {
 	if rest == "" {
 		return rule{}, false
 	}
-	r.glob = strings.Split(rest, "/")
+	r.glob = strings.Split(classes(rest), "/")
 	if !anchored && len(r.glob) == 1 {
 		r.glob = append([]string{"**"}, r.glob...)
 	}
 	return r, true
+}
+
+// classes are the classes of a pattern as [path.Match] has them, which knows [^a] and no [!a],
+// and wants a backslash before a bracket or a dash that stands for itself.
+func classes(glob string) string {
+	var out strings.Builder
+	for i := 0; i < len(glob); i++ {
+		out.WriteByte(glob[i])
+		switch glob[i] {
+		case '\\':
+			if i++; i < len(glob) {
+				out.WriteByte(glob[i])
+			}
+		case '[':
+			i += class(&out, glob[i+1:])
+		}
+	}
+	return out.String()
+}
+
+// class writes what is behind the bracket that opens a class, and returns its length. A class
+// without an end matches nothing.
+func class(out *strings.Builder, rest string) int {
+	i := 0
+	if rest != "" && (rest[0] == '!' || rest[0] == '^') {
+		out.WriteByte('^')
+		i++
+	}
+	for first := i; i < len(rest); i++ {
+		c, last := rest[i], i+1 < len(rest) && rest[i+1] == ']'
+		switch {
+		case c == ']' && i > first:
+			out.WriteByte(c)
+			return i + 1
+		case c == ']', c == '-' && (i == first || last):
+			out.WriteByte('\\')
+		case c == '\\' && i+1 < len(rest):
+			out.WriteByte(c)
+			i++
+		}
+		out.WriteByte(rest[i])
+	}
+	return i
 }
 
 // ignored reports whether git leaves a name out: the last rule that matches it
