@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // The functions of this file walk over JSON that is known to be valid. They
@@ -166,59 +168,14 @@ func appendDecoded(dst, inner []byte) (decoded []byte, flaw string) {
 			return append(dst, inner...), flaw
 		}
 		dst = append(dst, inner[:n]...)
-		escape := inner[n+1]
-		inner = inner[n+2:]
-		if escape != 'u' {
-			dst = append(dst, unescape(escape))
-			continue
-		}
-		r := hex4(inner)
-		inner = inner[4:]
+		r, size := plainjson.Escape(inner[n:])
+		inner = inner[n+size:]
 		switch {
 		case r == 0:
 			flaw = "the null character"
-		case isHigh(r) && bytes.HasPrefix(inner, []byte(`\u`)) && isLow(hex4(inner[2:])):
-			r = utf16.DecodeRune(r, hex4(inner[2:]))
-			inner = inner[6:]
-		case isHigh(r) || isLow(r):
+		case utf16.IsSurrogate(r):
 			flaw = "half of a surrogate pair"
 		}
 		dst = utf8.AppendRune(dst, r)
 	}
-}
-
-// unescape is the character of an escape of one letter.
-func unescape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	default:
-		return c // a quotation mark, a slash, a backslash
-	}
-}
-
-func isHigh(r rune) bool { return r >= 0xd800 && r < 0xdc00 }
-
-func isLow(r rune) bool { return r >= 0xdc00 && r < 0xe000 }
-
-// hex4 is the number of four hexadecimal digits.
-func hex4(b []byte) rune {
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case c <= '9':
-			r = r<<4 | rune(c-'0')
-		default:
-			r = r<<4 | rune(c|0x20-'a'+10)
-		}
-	}
-	return r
 }

@@ -1,7 +1,7 @@
 // Package plainjson is the one encoder for JSON that no web page embeds: <, > and &
 // stay as they are, which json.Marshal escapes. What a model or a user wrote goes on as
-// it was, and files are the same as OpenHands writes them. It needs the standard library
-// only.
+// it was, and files are the same as OpenHands writes them. It also reads the escapes of JSON
+// for who walks its bytes. It needs the standard library only.
 package plainjson
 
 import (

@@ -32,3 +32,21 @@ func TestNothingOfHTMLIsEscaped(t *testing.T) {
 		t.Errorf("infinity became %s", got)
 	}
 }
+
+func TestAnEscapeIsReadAsEncodingJSONReadsIt(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`\b`, `\f`, `\n`, `\r`, `\t`, `\"`, `\\`, `\/`, `\u0000`, `\u00fC`, `\uABcd`, `\ud83D\uDe00`} {
+		var want string
+		if err := json.Unmarshal([]byte(`"`+text+`"`), &want); err != nil {
+			t.Fatal(err)
+		}
+		if r, size := plainjson.Escape([]byte(text + "x")); string(r) != want || size != len(text) {
+			t.Errorf("%s: %q of %d bytes, want %q", text, r, size, want)
+		}
+	}
+	for text, want := range map[string]rune{`\ud83d`: 0xd83d, `\ude00\ud83d`: 0xde00, `\ud83d\ud83d`: 0xd83d, `\ud83dx`: 0xd83d, `\ud83d\n`: 0xd83d} {
+		if r, size := plainjson.Escape([]byte(text)); r != want || size != 6 {
+			t.Errorf("%s: %U of %d bytes", text, r, size)
+		}
+	}
+}

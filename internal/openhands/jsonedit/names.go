@@ -2,9 +2,10 @@ package jsonedit
 
 import (
 	"bytes"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // manyNames is the number of members at which comparing each with each gets
@@ -84,19 +85,8 @@ func unquote(raw []byte) (text string, ok bool) {
 			out = append(out, body[i])
 			continue
 		}
-		i++
-		if body[i] != 'u' {
-			out = append(out, unescape(body[i]))
-			continue
-		}
-		r := hex4(body[i+1:])
-		i += 4
-		if utf16.IsSurrogate(r) && bytes.HasPrefix(body[i+1:], []byte(`\u`)) {
-			if pair := utf16.DecodeRune(r, hex4(body[i+3:])); pair != utf8.RuneError {
-				r = pair
-				i += 6
-			}
-		}
+		r, size := plainjson.Escape(body[i:])
+		i += size - 1
 		if utf16.IsSurrogate(r) {
 			ok = false
 			out = append(out, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
@@ -105,25 +95,4 @@ func unquote(raw []byte) (text string, ok bool) {
 		out = utf8.AppendRune(out, r)
 	}
 	return string(out), ok
-}
-
-func unescape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c // a quote, a slash or a backslash
-}
-
-func hex4(b []byte) rune {
-	n, _ := strconv.ParseUint(string(b[:4]), 16, 32)
-	return rune(n)
 }
