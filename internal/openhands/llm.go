@@ -17,3 +17,6 @@ func LLMFaults(llm json.RawMessage) []pydantic.Fault {
 	_, faults := shape.Reader{}.Read(shape.LLMObject(), doc.Root())
 	return faults
 }
+
+// AgentSettingsVersion is the newest version of the settings of agents that is read.
+const AgentSettingsVersion = shape.AgentVersion

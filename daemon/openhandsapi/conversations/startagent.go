@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
+	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -32,17 +33,13 @@ func readAgent(o *pydantic.Object, req *request) {
 	}
 }
 
-// The versions of agent settings: the newest that is known, and the first one without the
-// switches for single tools.
-const (
-	newestSettings  = 9
-	switchesRefused = 9
-)
+// switchesRefused is the first version of agent settings without the switches for single tools.
+const switchesRefused = 9
 
 // checkVersion refuses settings of an unknown version, and members that were removed. Older
 // settings may have them. Without a version they are of the newest one.
 func checkVersion(o, settings *pydantic.Object) {
-	version := newestSettings
+	version := openhands.AgentSettingsVersion
 	if raw := settings.Raw("schema_version"); raw != nil && json.Unmarshal(raw, &version) != nil {
 		o.Value("", "AgentSettings schema_version must be an integer.")
 		return
@@ -50,8 +47,8 @@ func checkVersion(o, settings *pydantic.Object) {
 	switch {
 	case version < 0:
 		o.Value("", "AgentSettings schema_version must be non-negative.")
-	case version > newestSettings:
-		o.Value("", fmt.Sprintf("AgentSettings schema_version %d is newer than supported version %d.", version, newestSettings))
+	case version > openhands.AgentSettingsVersion:
+		o.Value("", fmt.Sprintf("AgentSettings schema_version %d is newer than supported version %d.", version, openhands.AgentSettingsVersion))
 	case version >= switchesRefused:
 		var removed []string
 		for _, name := range []string{"enable_sub_agents", "enable_switch_llm_tool"} {
