@@ -26,7 +26,6 @@ type agent struct {
 	// What follows belongs to the conversation's goroutine.
 
 	choice  Choice
-	stale   bool     // the model is to be asked for again when a run begins
 	tools   *toolbox // nil: to be made
 	density float64  // tokens of a request by those that were estimated; 0: unknown
 }
@@ -46,21 +45,8 @@ func (a *agent) toolMemory() (memory int64) {
 
 // use makes another profile answer from now on.
 func (a *agent) use(choice Choice, agent json.RawMessage, model llm.Model) error {
-	s := &a.branch.dir.State
-	tags := map[string]string{}
-	for name, value := range s.Tags {
-		tags[name] = value
-	}
-	tags[TagProfile], tags[TagUsage] = choice.Profile, choice.Usage
-	if choice.Profile == "" { // the stored agent says which model it is
-		delete(tags, TagProfile)
-		delete(tags, TagUsage)
-	}
-	old := *s
-	s.Agent, s.Tags = agent, tags
-	if err := a.branch.save(durable); err != nil {
-		*s = old
-		return a.branch.storageError(err)
+	if err := a.branch.answerWith(choice, agent); err != nil {
+		return err
 	}
 	a.choice = choice
 	a.setModel(model)
@@ -68,10 +54,12 @@ func (a *agent) use(choice Choice, agent json.RawMessage, model llm.Model) error
 }
 
 func (a *agent) setModel(m llm.Model) {
-	a.branch.model = m
 	a.vision.Store(m.Info().Vision)
-	a.branch.hidePictures()
+	a.branch.showTo(m)
 }
+
+// equip gives the agent its tools.
+func (a *agent) equip(tools *toolbox) { a.tools = tools }
 
 // refreshTools takes what MCP servers have said since the last step, and
 // describes the tools again when another model answers that can see, or cannot.
@@ -126,13 +114,9 @@ func (a *agent) imagesUnseen() bool {
 
 // counted notes what a call of the model has cost.
 func (a *agent) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
-	a.branch.stats.add(model.Info(), *resp, a.cfg.Now())
-	a.branch.known.makeUnique(resp)
 	estimate := a.estimate(*req)
-	if a.branch.tokens = resp.Usage.PromptTokens; a.branch.tokens == 0 {
-		a.branch.tokens = estimate
-	} else {
-		a.calibrate(estimate, a.branch.tokens)
+	if a.branch.counted(model, resp, estimate) {
+		a.calibrate(estimate, resp.Usage.PromptTokens)
 	}
 }
 
@@ -156,7 +140,7 @@ func (a *agent) history() []event.LLMMessage {
 	if a.branch.introduced {
 		return a.branch.view.Messages()
 	}
-	prompt := event.New("prompt", a.branch.stamp(), event.SourceAgent, "", masked(a.cfg.Secrets, a.systemPrompt()))
+	prompt := event.New("prompt", a.cfg.stamp(), event.SourceAgent, "", masked(a.cfg.Secrets, a.systemPrompt()))
 	return append(view.New(render, []event.Event{prompt}).Messages(), a.branch.view.Messages()...)
 }
 

@@ -23,11 +23,11 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	err := c.door.try(inside, func() error {
 		c.pursuit.leave()
 		if c.run.job != nil {
-			if err := c.branch.keep(d); err != nil {
-				return err
+			if err := c.branch.shelf.keep(d); err != nil {
+				return c.branch.storageError(err)
 			}
 		}
-		c.door.inbox = append(c.door.inbox, d)
+		c.door.receive(d)
 		return nil
 	})
 	if err != nil || d.kept {

@@ -47,7 +47,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	if err != nil {
 		return "", c.askError(ctx, err)
 	}
-	if err := c.door.try(ctx, func() error { c.branch.stats.add(model.Info(), resp, c.cfg.Now()); return c.branch.save(lazily) }); err != nil {
+	if err := c.door.try(ctx, func() error { c.branch.spent(model, resp); return c.branch.save(lazily) }); err != nil {
 		c.cfg.Log.Warn("count a question", "conversation", c.branch.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))
@@ -81,7 +81,7 @@ func (c *Conversation) whenReady(ctx context.Context, f func()) error {
 			done <- nil
 			return nil
 		}
-		c.door.errands = append(c.door.errands, func() {
+		c.door.queueErrand(func() {
 			err := c.run.ready(ctx)
 			if err == nil {
 				f()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
@@ -79,6 +78,12 @@ func (l *blocks) take() []event.Block {
 	return list
 }
 
+func (l *blocks) explainBy(explain func(path string) (sandbox.Block, bool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.explain = explain
+}
+
 func (l *blocks) explainer() func(string) (sandbox.Block, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,38 +92,11 @@ func (l *blocks) explainer() func(string) (sandbox.Block, bool) {
 
 // Blocked tells the model and those who watch what a box has refused. A name or a
 // path may have the value of a secret in it.
-func (c *Conversation) Blocked(b sandbox.Block) { c.branch.noteBlock(b) }
-
-// noteBlock is Blocked; it may be called at any time.
-func (b *branch) noteBlock(block sandbox.Block) {
-	mask := b.cfg.Secrets.Mask
-	e := event.Block{
-		Access: string(block.Access), Target: mask(block.Target), Why: mask(block.Why), Allow: block.Allow, Held: block.Held,
-	}
-	if mask(block.Allow) != block.Allow {
-		e.Allow = ""
-	}
-	if b.door.blocks.add(block, e) {
-		b.publishBlock(e)
-	}
-}
+func (c *Conversation) Blocked(b sandbox.Block) { c.branch.live.blocked(b) }
 
 // ExplainPaths says how to find out whether a path is refused.
 func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bool)) {
-	c.door.blocks.mu.Lock()
-	defer c.door.blocks.mu.Unlock()
-	c.door.blocks.explain = explain
-}
-
-// publishBlock tells those who watch. The log of the conversation does not have it,
-// because no other program knows such an event: it has the observation.
-func (b *branch) publishBlock(block event.Block) {
-	value, err := plainjson.Marshal(block)
-	if err != nil { // there are only texts in it
-		b.cfg.Log.Error("encode block", "conversation", b.id, "err", err)
-		return
-	}
-	b.door.watchers.publish(b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
+	c.door.blocks.explainBy(explain)
 }
 
 // telling is a tool whose results say what the box refused meanwhile.
@@ -137,7 +115,7 @@ func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	if explain := t.b.door.blocks.explainer(); explain != nil {
 		for _, block := range hints(result.Observation, explain) {
-			t.b.noteBlock(block)
+			t.b.live.blocked(block)
 		}
 	}
 	list := t.b.door.blocks.take()

@@ -28,8 +28,9 @@ type branch struct {
 	settle    *time.Timer // when the disk is asked to keep the state
 	unsettled bool        // something has changed since the disk was asked
 	stats     stats
-	kept      []store.Waiting // messages on the disk: accepted, and not in the log yet
-	notices   []string        // for the next message of the user
+	live      *live
+	shelf     *shelf
+	notices   *notices
 
 	// What follows is of the path to the head, and goTo starts it again. So these booleans
 	// are facts about a path, and not phases of what goes on.
@@ -49,7 +50,13 @@ type branch struct {
 }
 
 func newBranch(cfg *Config, d *door, held func() int64) *branch {
-	return &branch{cfg: cfg, id: cfg.Dir.State.ID, door: d, held: held, dir: cfg.Dir, known: newIDs()}
+	stopped := time.NewTimer(0)
+	stopped.Stop()
+	id := cfg.Dir.State.ID
+	return &branch{
+		cfg: cfg, id: id, door: d, held: held, dir: cfg.Dir, known: newIDs(), settle: stopped,
+		live: &live{cfg: cfg, id: id, door: d}, shelf: &shelf{cfg: cfg, dir: cfg.Dir}, notices: new(notices),
+	}
 }
 
 // What a conversation holds besides what the model is shown: its goroutine,
@@ -61,6 +68,52 @@ const (
 
 func (b *branch) weigh() {
 	b.cfg.Memory.Store(baseMemory + perEvent*int64(b.dir.Len()) + b.view.Memory() + b.held())
+}
+
+// showTo has another model answer: what its provider has refused is hidden.
+func (b *branch) showTo(m llm.Model) {
+	b.model = m
+	b.hidePictures()
+}
+
+// finishReplied ends a run whose agent had answered when the last one was paused.
+func (b *branch) finishReplied() (bool, error) {
+	if !b.replied {
+		return false, nil
+	}
+	b.replied = false
+	return true, b.setStatus(event.Finished)
+}
+
+// reread makes the view of the log again.
+func (b *branch) reread() error {
+	events, err := b.dir.Branch(b.head)
+	if err != nil {
+		return err
+	}
+	b.view, b.fitted = view.New(render, events), false
+	return nil
+}
+
+// postponeSummary says that a summary of the view was not possible, and is tried again when
+// it has grown.
+func (b *branch) postponeSummary() { b.condenseAt = b.view.Len() + retryAfter }
+
+// spent counts what a call of a model has cost.
+func (b *branch) spent(m llm.Model, resp llm.Response) { b.stats.add(m.Info(), resp, b.cfg.Now()) }
+
+// counted takes up the agent's next answer: what it has cost, ids of its own, and how long
+// the next request is, which was estimated before. It reports whether the provider has
+// counted that.
+func (b *branch) counted(m llm.Model, resp *llm.Response, estimate int64) (byProvider bool) {
+	b.spent(m, *resp)
+	b.known.makeUnique(resp)
+	b.tokens = resp.Usage.PromptTokens
+	if b.tokens == 0 {
+		b.tokens = estimate
+		return false
+	}
+	return true
 }
 
 // goTo makes the path to an event the branch at hand.

@@ -5,18 +5,14 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Progress tells those who watch a line about what a tool is doing. The log does not
 // have it.
 func (c *Conversation) Progress(line string) {
-	value, err := plainjson.Marshal(c.cfg.Secrets.Mask(line))
-	if err != nil {
-		return // a text always can be encoded
-	}
+	masked := c.cfg.Secrets.Mask(line)
 	_ = c.door.try(context.Background(), func() error { // it does not matter to a conversation that has ended
-		c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
+		c.branch.live.update(event.KeyProgress, masked)
 		return nil
 	})
 }

@@ -3,7 +3,6 @@ package conversation
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -33,12 +32,11 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	defer cancel()
 	// Otherwise only a lost lease or a panic ends the goroutine, which is fine too.
 	_ = c.door.try(ctx, func() error {
-		c.door.close()
-		c.door.ended = why
+		c.door.closeFor(why)
 		c.run.stop()
 		return nil
 	})
-	if !ends(ctx, &c.door.serving) {
+	if !ends(ctx, c.door.serving.Wait) {
 		go func() { // the directory is the goroutine's until it has ended
 			c.door.serving.Wait()
 			if err := last(); err != nil {
@@ -49,10 +47,10 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
-	if !ends(ctx, &c.door.workers) {
+	if !ends(ctx, c.door.workers.Wait) {
 		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.branch.id)
 	}
-	if !ends(ctx, &c.door.closers) { // on a busy machine a shell may need longer
+	if !ends(ctx, c.door.closers.Wait) { // on a busy machine a shell may need longer
 		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.branch.id)
 	}
 	return last()
@@ -62,11 +60,11 @@ func (c *Conversation) end(why *agentapi.Error, last func() error) error {
 // what it interrupts.
 const endWait = 2 * time.Second
 
-// ends waits for a group until ctx ends.
-func ends(ctx context.Context, group *sync.WaitGroup) bool {
+// ends has wait wait until ctx ends, and reports whether it is done.
+func ends(ctx context.Context, wait func()) bool {
 	over := make(chan struct{})
 	go func() {
-		group.Wait()
+		wait()
 		close(over)
 	}()
 	select {

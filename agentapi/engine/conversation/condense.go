@@ -48,7 +48,7 @@ func (r *run) condense() (bool, error) {
 		}
 	}
 	if !need.Hard() {
-		r.branch.condenseAt = r.branch.view.Len() + retryAfter
+		r.branch.postponeSummary()
 		return false, nil
 	}
 	return r.condenseAll(ctx, need, space)

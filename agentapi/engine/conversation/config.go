@@ -73,6 +73,9 @@ type Config struct {
 	Log   *slog.Logger
 }
 
+// stamp is the time now, as events have it.
+func (cfg *Config) stamp() string { return cfg.Now().Format(timestampFormat) }
+
 // Choice is a profile and the key of its numbers in the statistics.
 type Choice struct{ Profile, Usage string }
 

@@ -62,7 +62,7 @@ func (c *Conversation) Consult(ctx context.Context, choice Choice, system, user 
 	if err != nil {
 		return "", consultError(ctx, err)
 	}
-	err = c.door.try(ctx, func() error { c.branch.stats.add(model.Info(), resp, c.cfg.Now()); return nil })
+	err = c.door.try(ctx, func() error { c.branch.spent(model, resp); return nil })
 	return c.cfg.Secrets.Mask(plainText(resp.Message.Content)), err
 }
 

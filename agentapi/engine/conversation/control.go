@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
@@ -25,7 +25,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 		case c.branch.dir.State.Status == event.Finished:
 			c.door.watchers.publish(c.branch.snapshot())
 		default:
-			c.door.wanted, c.agent.stale = true, true
+			c.run.queue()
 		}
 		return nil
 	})
@@ -77,14 +77,14 @@ func (c *Conversation) Halt(ctx context.Context) error {
 // confirm knows.
 func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
 	return c.door.try(ctx, func() error {
-		return c.branch.replace("confirmation_policy", &c.branch.dir.State.ConfirmationPolicy, policy)
+		return c.branch.replace(keyPolicy, policy)
 	})
 }
 
 // SetAnalyzer replaces the security analyzer; with nil, actions are not rated.
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
 	return c.door.try(ctx, func() error {
-		return c.branch.replace("security_analyzer", &c.branch.dir.State.SecurityAnalyzer, analyzer)
+		return c.branch.replace(keyAnalyzer, analyzer)
 	})
 }
 
@@ -92,17 +92,7 @@ func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage
 // others are told of.
 func (c *Conversation) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
 	return c.door.try(ctx, func() error {
-		old := c.branch.dir.State.Tags
-		all, shown := change(old)
-		if maps.Equal(old, all) {
-			return nil
-		}
-		c.branch.dir.State.Tags = all
-		if err := c.branch.save(durable); err != nil {
-			c.branch.dir.State.Tags = old
-			return c.branch.storageError(err)
-		}
-		return c.branch.storageError(c.branch.update(event.KeyTags, shown))
+		return c.branch.tag(change)
 	})
 }
 
@@ -120,25 +110,29 @@ type Secrets struct {
 // has them.
 func (c *Conversation) AddSecrets(ctx context.Context, s Secrets) error {
 	return c.door.try(ctx, func() error {
-		merged, err := mergeSecrets(c.branch.dir.State.SecretRegistry, s.Stored)
+		registry, err := c.branch.storeSecrets(s.Stored)
 		if err != nil {
-			return &agentapi.Error{
-				Kind: agentapi.ErrRefused, Err: err,
-				Msg: "The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.",
-			}
-		}
-		old := c.branch.dir.State.SecretRegistry
-		c.branch.dir.State.SecretRegistry = merged
-		if err := c.branch.save(durable); err != nil {
-			c.branch.dir.State.SecretRegistry = old
-			return c.branch.storageError(err)
+			return err
 		}
 		c.cfg.Secrets.Set(s.Values)
 		if s.Added != nil {
-			s.Added(merged)
+			s.Added(registry)
 		}
 		return nil
 	})
+}
+
+// storeSecrets puts the sources of secrets into the state, and gives the registry that they
+// are in now.
+func (b *branch) storeSecrets(sources map[string]json.RawMessage) (json.RawMessage, error) {
+	merged, err := mergeSecrets(b.dir.State.SecretRegistry, sources)
+	if err != nil {
+		return nil, &agentapi.Error{
+			Kind: agentapi.ErrRefused, Err: err,
+			Msg: "The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.",
+		}
+	}
+	return merged, b.amend(func(s *store.State) { s.SecretRegistry = merged })
 }
 
 // mergeSecrets puts sources into a stored registry. Whatever else is in it stays.
@@ -175,17 +169,21 @@ func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
 // confirm stores the policy of a mode, and an analyzer if it needs one and there
 // is none.
 func (b *branch) confirm(mode agentapi.Confirmation) error {
-	s := &b.dir.State
-	old := *s
-	s.ConfirmationPolicy = mode.Policy()
-	if mode == agentapi.ConfirmRisky && !agentapi.Rated(s.SecurityAnalyzer) {
-		s.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	if err := b.amend(func(s *store.State) {
+		s.ConfirmationPolicy = mode.Policy()
+		if mode == agentapi.ConfirmRisky && !agentapi.Rated(s.SecurityAnalyzer) {
+			s.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+		}
+	}); err != nil {
+		return err
 	}
-	if err := b.save(durable); err != nil {
-		*s = old
-		return b.storageError(err)
-	}
-	return b.update("confirmation_policy", s.ConfirmationPolicy)
+	return b.update(keyPolicy, b.dir.State.ConfirmationPolicy)
+}
+
+// queue asks for a run, with the model as its profile is then.
+func (r *run) queue() {
+	r.door.requestRun()
+	r.stale = true
 }
 
 func (r *run) suspend() error {
@@ -194,11 +192,8 @@ func (r *run) suspend() error {
 	case r.beginning || r.branch.dir.State.Status == event.Running:
 		r.pause()
 	case r.branch.dir.State.Status == event.Idle:
-		r.door.wanted = false
-		if err := r.branch.setStatus(event.Paused); err != nil {
-			return r.branch.storageError(err)
-		}
-		if _, err := r.branch.append(event.SourceUser, &event.Pause{}, durable); err != nil {
+		r.door.cancelRun()
+		if err := r.branch.pause(false); err != nil {
 			return r.branch.storageError(err)
 		}
 		return r.branch.changed()
@@ -214,7 +209,7 @@ func (r *run) decide(d agentapi.Decision) error {
 	case r.branch.dir.State.Status != event.Waiting:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
 	case d.Accept:
-		r.door.wanted = true
+		r.door.requestRun()
 		return nil
 	}
 	reason := d.Reason

@@ -7,7 +7,8 @@
 // alike. So nothing here is locked, and a log never has an event between two
 // that belong together: a message that comes during a step waits for its end.
 //
-// A [Conversation] has five parts. Each knows only those before it:
+// A [Conversation] has five parts. Each knows only those before it, and changes
+// only its own fields:
 //
 //   - door: what other goroutines talk to. door.try is their only way in.
 //   - branch: the log, and the state that follows from it.
@@ -58,20 +59,26 @@ func Open(cfg Config) (*Conversation, error) {
 	if cfg.Memory == nil {
 		cfg.Memory = new(atomic.Int64)
 	}
-	c := &Conversation{cfg: &cfg, door: newDoor(), agent: &agent{cfg: &cfg, choice: cfg.Model}}
-	c.branch = newBranch(c.cfg, c.door, c.agent.toolMemory)
-	c.agent.branch = c.branch
-	c.run = &run{cfg: c.cfg, host: c, door: c.door, branch: c.branch, agent: c.agent}
-	c.pursuit = &pursuit{cfg: c.cfg, door: c.door, branch: c.branch, agent: c.agent, run: c.run}
+	c := assembled(&cfg)
 	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
-	if err := c.branch.loadWaiting(); err != nil {
+	if err := c.branch.shelf.load(c.door.receive); err != nil {
 		return nil, err
 	}
 	c.branch.weigh()
 	c.door.serving.Go(c.serve)
 	return c, nil
+}
+
+// assembled is a conversation of its parts, which has read nothing yet.
+func assembled(cfg *Config) *Conversation {
+	c, d, a := new(Conversation), newDoor(), new(agent)
+	b := newBranch(cfg, d, a.toolMemory)
+	*a = agent{cfg: cfg, branch: b, choice: cfg.Model}
+	r := &run{cfg: cfg, host: c, door: d, branch: b, agent: a}
+	*c = Conversation{cfg: cfg, door: d, branch: b, agent: a, run: r, pursuit: &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}}
+	return c
 }
 
 // Status is where the conversation stands.
@@ -110,7 +117,7 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 	d := &delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)}
 	err := c.door.try(ctx, func() error {
 		c.pursuit.leave() // every message of the user ends it
-		c.door.inbox = append(c.door.inbox, d)
+		c.door.receive(d)
 		return nil
 	})
 	if err != nil {
@@ -243,16 +250,21 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 // Notice adds a notice for the model and the person to the next message.
 func (c *Conversation) Notice(text string) {
 	// A conversation that is closed gets no next message.
-	_ = c.door.try(context.Background(), func() error { c.branch.notices = append(c.branch.notices, text); return nil })
+	_ = c.door.try(context.Background(), func() error { c.branch.notices.add(text); return nil })
 }
 
 // SkillInvoked records that the model has read a skill.
 func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 	return c.door.try(ctx, func() error {
-		s := &c.branch.dir.State
-		if !slices.Contains(s.InvokedSkills, name) {
-			s.InvokedSkills = append(s.InvokedSkills, name)
-		}
+		c.branch.invoked(name)
 		return nil
 	})
+}
+
+// invoked notes that the model has read a skill.
+func (b *branch) invoked(skill string) {
+	s := &b.dir.State
+	if !slices.Contains(s.InvokedSkills, skill) {
+		s.InvokedSkills = append(s.InvokedSkills, skill)
+	}
 }

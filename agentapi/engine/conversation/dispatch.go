@@ -56,7 +56,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 	if len(actions) == 0 {
 		return more, nil
 	}
-	s := &r.branch.dir.State
+	s := r.branch.dir.State
 	if found := confirm.Analysis(s.ConfirmationPolicy, s.SecurityAnalyzer, actions); found != nil {
 		if _, err := r.branch.append(event.SourceEnvironment, found, lazily); err != nil {
 			return more, err
@@ -186,17 +186,23 @@ func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 	}, e.ID, ""); err != nil {
 		return false, err
 	}
-	s := &r.branch.dir.State
-	extended, activated := r.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)
-	_, err = r.branch.append(event.SourceEnvironment, &event.Observation{
+	extended, activated := r.cfg.Prompt.Path(pathOf(a.Action), r.branch.dir.State.ActivatedPathRules)
+	err = r.branch.observe(&event.Observation{
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: res.Result.Observation,
 		ActionID: e.ID, ExtendedContent: list(extended),
-	}, durable)
-	if err == nil && len(activated) > 0 {
-		s.ActivatedPathRules = append(s.ActivatedPathRules, activated...)
-		err = r.branch.update("activated_path_rules", s.ActivatedPathRules)
-	}
+	}, activated)
 	return a.ToolName == finishTool && !res.Result.IsError, err
+}
+
+// observe appends the result of an action. The rules for paths that came with it are active
+// from now on.
+func (b *branch) observe(o *event.Observation, rules []string) error {
+	if _, err := b.append(event.SourceEnvironment, o, durable); err != nil || len(rules) == 0 {
+		return err
+	}
+	s := &b.dir.State
+	s.ActivatedPathRules = append(s.ActivatedPathRules, rules...)
+	return b.update("activated_path_rules", s.ActivatedPathRules)
 }
 
 // pathOf is the file that an action is about; empty for none.

@@ -50,6 +50,21 @@ const (
 // close has the goroutine end when it has done what it is at.
 func (d *door) close() { d.life = max(d.life, closing) }
 
+// closeFor is close, with the error that users of the conversation get.
+func (d *door) closeFor(why *agentapi.Error) {
+	d.close()
+	d.ended = why
+}
+
+// lose is close where another process has taken the conversation.
+func (d *door) lose(to error) {
+	d.close()
+	d.lost = to
+}
+
+// breakDown says that a panic has ended the conversation.
+func (d *door) breakDown() { d.life = broken }
+
 // delivery is a message on its way into the log.
 type delivery struct {
 	ctx     context.Context
@@ -114,6 +129,17 @@ func (d *door) withdraw(m *delivery) error {
 	return <-m.taken
 }
 
+// receive puts a message into the inbox.
+func (d *door) receive(m *delivery) { d.inbox = append(d.inbox, m) }
+
+// admit has accept take a message into the log, which is on its way there meanwhile.
+func (d *door) admit(m *delivery, accept func(*delivery) error) error {
+	d.taking = m
+	err := accept(m)
+	d.taking = nil
+	return err
+}
+
 // next takes the first message out of the inbox.
 func (d *door) next() *delivery {
 	m := d.inbox[0]
@@ -143,6 +169,39 @@ func (d *door) leaveUnanswered() {
 	if d.taking != nil {
 		d.taking.run = d.taking.run && !d.taking.always
 	}
+}
+
+// requestRun asks for a run.
+func (d *door) requestRun() { d.wanted = true }
+
+// cancelRun takes back that a run was asked for.
+func (d *door) cancelRun() { d.wanted = false }
+
+// enterRun begins the run that was asked for, and gives what the box has refused since
+// the last one.
+func (d *door) enterRun() []event.Block {
+	d.wanted = false
+	return d.blocks.begin()
+}
+
+// queueShortening has a condensation done between two runs.
+func (d *door) queueShortening(s *shortening) { d.shortenings = append(d.shortenings, s) }
+
+// nextShortening takes the first of those that wait.
+func (d *door) nextShortening() *shortening {
+	s := d.shortenings[0]
+	d.shortenings = d.shortenings[1:]
+	return s
+}
+
+// queueErrand has an errand done between two runs.
+func (d *door) queueErrand(errand func()) { d.errands = append(d.errands, errand) }
+
+// nextErrand takes the first of those that wait.
+func (d *door) nextErrand() func() {
+	errand := d.errands[0]
+	d.errands = d.errands[1:]
+	return errand
 }
 
 // shut answers all that still waits, with the reason of the end. It is the last thing

@@ -48,7 +48,7 @@ func (r *run) findTitle(choice Choice, message string) {
 	// Closed meanwhile: then there is nothing to write a title to.
 	_ = r.door.try(context.Background(), func() error {
 		if err == nil {
-			r.branch.stats.add(model.Info(), resp, r.cfg.Now())
+			r.branch.spent(model, resp)
 		}
 		if r.branch.dir.Meta().Description().Title != "" { // it has got one meanwhile
 			return nil

@@ -25,7 +25,7 @@ func (r *run) failed(err error) {
 	status := r.branch.setStatus(event.Failed)
 	_, told := r.branch.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		r.door.watchers.publish(r.branch.unstored(event.SourceEnvironment, masked(r.cfg.Secrets, body)))
+		r.branch.live.publish(event.SourceEnvironment, masked(r.cfg.Secrets, body))
 	}
 }
 

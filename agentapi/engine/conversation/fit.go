@@ -25,20 +25,27 @@ func (a *agent) prompt(small bool) *event.SystemPrompt {
 // conversation has come from a larger model. The log is not changed, and a prompt that is
 // not ours stays.
 func (a *agent) fitPrompt() {
-	if a.branch.fitted || !a.small() || a.branch.view.Len() == 0 {
+	if a.small() {
+		a.branch.fit(a.prompt)
+	}
+}
+
+// fit is fitPrompt for the path at hand, once.
+func (b *branch) fit(prompt func(small bool) *event.SystemPrompt) {
+	if b.fitted || b.view.Len() == 0 {
 		return
 	}
-	a.branch.fitted = true
-	first := a.branch.view.Event(0)
+	b.fitted = true
+	first := b.view.Event(0)
 	stored, ok := first.Body.(*event.SystemPrompt)
 	if !ok {
 		return
 	}
-	full := masked(a.cfg.Secrets, a.prompt(false)).(*event.SystemPrompt)
+	full := masked(b.cfg.Secrets, prompt(false)).(*event.SystemPrompt)
 	if stored.SystemPrompt.Text != full.SystemPrompt.Text {
 		return
 	}
-	first.Body = masked(a.cfg.Secrets, a.prompt(true))
-	a.branch.view.Replace(0, first)
-	a.branch.tokens = 0
+	first.Body = masked(b.cfg.Secrets, prompt(true))
+	b.view.Replace(0, first)
+	b.tokens = 0
 }

@@ -152,7 +152,7 @@ func (p *pursuit) report(status string, v *verdict) error {
 
 // advance does the next thing for the goal: a run, or a judgement of the last one.
 func (p *pursuit) advance() {
-	p.run.phase = steady
+	p.run.beginWork()
 	g := p.goal
 	if g.next != "" {
 		err := p.instruct(g)
@@ -236,7 +236,7 @@ func (p *pursuit) judge(g *goal) (v verdict, err error) {
 		return v, err
 	}
 	g.iteration++
-	p.branch.stats.add(model.Info(), resp, p.cfg.Now())
+	p.branch.spent(model, resp)
 	if err := errors.Join(p.branch.updateStats(was), p.branch.save(lazily)); err != nil {
 		return v, err
 	}

@@ -43,7 +43,7 @@ func (r *run) hooked(e hook.Event, actionID, messageID string) ([]hook.Result, e
 func (r *run) beforeTool(id string, a *event.Action) error {
 	results, err := r.hooked(hook.Event{Type: hookfile.PreToolUse, Tool: a.ToolName, Input: a.Action}, id, "")
 	if why := hook.Refusal(results); why != "" {
-		r.branch.dir.State.BlockedActions[id] = r.cfg.Secrets.Mask(strings.TrimSpace(why))
+		r.branch.blockAction(id, strings.TrimSpace(why))
 	}
 	return err
 }
@@ -98,7 +98,7 @@ func (r *run) endSession() {
 	if !r.session || r.door.lost != nil || !r.cfg.Hooks.Any(hookfile.SessionEnd, "") {
 		return
 	}
-	r.phase = steady
+	r.beginWork()
 	ending, cancel := context.WithTimeout(context.Background(), r.cfg.Grace/2)
 	defer cancel()
 	stop := context.AfterFunc(ending, func() {

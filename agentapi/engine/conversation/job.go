@@ -88,6 +88,12 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 // errLeft says that work did not stop when it was told to, and goes on alone.
 var errLeft = fmt.Errorf("the LLM call or the tool does not stop: %w", context.Canceled)
 
+// holdLease has the lease renewed until stop is called.
+func (r *run) holdLease() (stop func()) {
+	r.lease = time.NewTicker(store.LeaseRenewal)
+	return r.lease.Stop
+}
+
 // keepLease renews the lease. When another process has taken the conversation, nothing
 // more is written to it.
 func (r *run) keepLease() {
@@ -99,7 +105,6 @@ func (r *run) keepLease() {
 		r.cfg.Log.Warn("renew lease", "conversation", r.branch.id, "err", err)
 		return
 	}
-	r.door.close()
-	r.door.lost = err
+	r.door.lose(err)
 	r.stop()
 }

@@ -19,7 +19,7 @@ func (b *branch) load(usage string) error {
 	s := &b.dir.State
 	if n := b.dir.CutOff(); n > 0 {
 		b.cfg.Log.Warn("an event of the conversation is missing on the disk; those behind it are left out", "conversation", b.id, "left_out", n, "directory", b.dir.Path())
-		b.notices = append(b.notices, gapText(n))
+		b.notices.add(gapText(n))
 	}
 	// A base state that lags behind does not know of the run that it lags by.
 	lags := s.LeafEventID != head

@@ -3,16 +3,19 @@ package conversation
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 // accept puts a message of the user into the log, between two runs.
 func (r *run) accept(d *delivery) error {
+	r.beginWork()
 	if err := r.branch.catchUp(); err != nil {
 		return r.branch.storageError(err)
 	}
@@ -59,19 +62,19 @@ func (r *run) take(d *delivery) error {
 	if err := r.userMessage(d); err != nil {
 		return err
 	}
-	r.branch.forget(d)
+	r.branch.shelf.drop(d)
 	return r.branch.update("last_user_message_id", r.branch.dir.State.LastUserMessageID)
 }
 
 // userMessage writes a message of the user with what belongs to it.
 func (r *run) userMessage(d *delivery) error {
-	s := &r.branch.dir.State
+	s := r.branch.dir.State
 	text := plainText(d.content)
 	if r.cfg.Titles && s.LastUserMessageID == "" {
 		defer r.entitle(r.cfg.Secrets.Mask(text))
 	}
 	extended, activated := r.cfg.Prompt.Message(text, s.ActivatedSkills)
-	extended = append(r.branch.news(), extended...)
+	extended = append(r.branch.notices.take(r.branch.dir, r.cfg.Log), extended...)
 	id := d.id
 	if id == "" {
 		id = r.cfg.NewID()
@@ -84,42 +87,25 @@ func (r *run) userMessage(d *delivery) error {
 	body := &event.Message{
 		LLMMessage: message("user", d.content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: d.sender,
 	}
-	e, err := r.branch.appendAs(id, event.SourceUser, body, durable)
-	if err != nil {
-		return err
-	}
-	if refusal != "" {
-		s.BlockedMessages[id] = r.cfg.Secrets.Mask(refusal)
-	}
-	s.LastUserMessageID, r.branch.replied = e.ID, false
-	if len(activated) == 0 {
-		return nil
-	}
-	s.ActivatedSkills = append(s.ActivatedSkills, activated...)
-	return r.branch.update("activated_knowledge_skills", s.ActivatedSkills)
+	return r.branch.userMessage(id, body, refusal)
 }
 
-// news are the notices that the log does not have.
-func (b *branch) news() (content []event.Content) {
-	if len(b.notices) == 0 {
+// userMessage appends a message of the user, whose skills are active from now on. A hook may
+// have refused it.
+func (b *branch) userMessage(id string, m *event.Message, refusal string) error {
+	if _, err := b.appendAs(id, event.SourceUser, m, durable); err != nil {
+		return err
+	}
+	s := &b.dir.State
+	if refusal != "" {
+		s.BlockedMessages[id] = b.cfg.Secrets.Mask(refusal)
+	}
+	s.LastUserMessageID, b.replied = id, false
+	if len(m.ActivatedSkills) == 0 {
 		return nil
 	}
-	log, err := b.dir.Events()
-	if err != nil { // then they are told once more
-		b.cfg.Log.Warn("read the log", "conversation", b.id, "err", err)
-	}
-	for _, text := range b.notices {
-		notice := event.Notice(text)
-		told := slices.ContainsFunc(log, func(e event.Event) bool {
-			m, ok := e.Body.(*event.Message)
-			return ok && slices.ContainsFunc(m.ExtendedContent, func(item event.Content) bool { return item.Text == notice.Text })
-		})
-		if !told {
-			content = append(content, notice)
-		}
-	}
-	b.notices = nil
-	return content
+	s.ActivatedSkills = append(s.ActivatedSkills, m.ActivatedSkills...)
+	return b.update("activated_knowledge_skills", s.ActivatedSkills)
 }
 
 // plainText is the texts of a message without its images.
@@ -150,4 +136,32 @@ func list[T any](l []T) []T {
 		return []T{}
 	}
 	return l
+}
+
+// notices are for the model and the person, with the next message of the user.
+type notices struct{ texts []string }
+
+func (n *notices) add(text string) { n.texts = append(n.texts, text) }
+
+// take are the notices that the log does not have.
+func (n *notices) take(dir *store.Dir, log *slog.Logger) (content []event.Content) {
+	if len(n.texts) == 0 {
+		return nil
+	}
+	events, err := dir.Events()
+	if err != nil { // then they are told once more
+		log.Warn("read the log", "conversation", dir.State.ID, "err", err)
+	}
+	for _, text := range n.texts {
+		notice := event.Notice(text)
+		told := slices.ContainsFunc(events, func(e event.Event) bool {
+			m, ok := e.Body.(*event.Message)
+			return ok && slices.ContainsFunc(m.ExtendedContent, func(item event.Content) bool { return item.Text == notice.Text })
+		})
+		if !told {
+			content = append(content, notice)
+		}
+	}
+	n.texts = nil
+	return content
 }

@@ -15,6 +15,9 @@ const (
 	stopping              // it ends now, and its job with it
 )
 
+// beginWork begins work that no earlier pause or interrupt is about.
+func (r *run) beginWork() { r.phase = steady }
+
 // pause ends the run after the step in flight. It does not take back an interrupt.
 func (r *run) pause() { r.phase = max(r.phase, pausing) }
 

@@ -75,26 +75,26 @@ func (a *agent) suspects(err error) []map[string]bool {
 
 // refusePictures records that the provider refuses the pictures of these events:
 // the same request without them was answered.
-func (a *agent) refusePictures(ids map[string]bool, err error) error {
-	state, r := a.branch.refusals()
+func (b *branch) refusePictures(ids map[string]bool, err error) error {
+	state, r := b.refusals()
 	if state == nil {
 		state = make(map[string]json.RawMessage)
 	}
 	if r == nil {
 		r = make(refused)
 	}
-	model := a.branch.model.Info().Model
+	model := b.model.Info().Model
 	r[model] = append(r[model], slices.Sorted(maps.Keys(ids))...)
-	a.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", a.branch.id, "model", model, "events", len(ids), "err", err)
+	b.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", b.id, "model", model, "events", len(ids), "err", err)
 	noted, encodeErr := plainjson.Marshal(r)
 	if encodeErr != nil {
 		return encodeErr
 	}
 	state[keyRefused] = noted
-	if a.branch.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
+	if b.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
 		return encodeErr
 	}
-	return errors.Join(a.branch.record("agent_state", state, durable), a.branch.save(durable))
+	return errors.Join(b.record("agent_state", state, durable), b.save(durable))
 }
 
 func union(a, b map[string]bool) map[string]bool {

@@ -51,7 +51,7 @@ func (r *run) prepare(j *job) error {
 	if err == nil {
 		box.vision = model.Info().Vision
 	}
-	if err != nil || !j.call(func() { r.agent.tools = box }) {
+	if err != nil || !j.call(func() { r.agent.equip(box) }) {
 		return errors.Join(err, closeAll(tools))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -33,7 +34,7 @@ func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.
 	if parent == "" && b.dir.Len() > 0 {
 		parent = store.Root
 	}
-	e := event.New(id, b.stamp(), source, parent, body)
+	e := event.New(id, b.cfg.stamp(), source, parent, body)
 	told := event.New(e.ID, e.Timestamp, source, parent, masked(b.cfg.Secrets, body))
 	err := b.dir.Append(told, sync)
 	_ = b.dir.Foreign() // What others add during a run is on a branch of theirs.
@@ -54,8 +55,6 @@ func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.
 	b.door.watchers.publish(told)
 	return e, nil
 }
-
-func (b *branch) stamp() string { return b.cfg.Now().Format(timestampFormat) }
 
 // update reports and records that a field of the state has changed.
 func (b *branch) update(key string, value any) error { return b.record(key, value, lazily) }
@@ -113,12 +112,7 @@ func (b *branch) snapshot() event.Event {
 		b.cfg.Log.Error("encode full_state", "conversation", b.id, "err", err)
 		value = json.RawMessage(`{}`)
 	}
-	return b.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyFullState, Value: value})
-}
-
-// unstored makes an event that is only published.
-func (b *branch) unstored(source string, body event.Body) event.Event {
-	return event.New(b.cfg.NewID(), b.stamp(), source, "", body)
+	return b.live.event(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyFullState, Value: value})
 }
 
 // updateStats records the statistics if they have changed.
@@ -129,26 +123,94 @@ func (b *branch) updateStats(was int) error {
 	return b.update(event.KeyStats, b.stats.snapshot())
 }
 
-// replace changes a member of the state, and tells of it.
-func (b *branch) replace(key string, member *json.RawMessage, value json.RawMessage) error {
-	old := *member
-	if string(old) == string(value) {
+// The members of the state that replace changes.
+const (
+	keyPolicy   = "confirmation_policy"
+	keyAnalyzer = "security_analyzer"
+)
+
+// replace changes a member of the state that is JSON, and publishes it.
+func (b *branch) replace(key string, value json.RawMessage) error {
+	s := &b.dir.State
+	member := map[string]*json.RawMessage{keyPolicy: &s.ConfirmationPolicy, keyAnalyzer: &s.SecurityAnalyzer}[key]
+	if string(*member) == string(value) {
 		return nil
 	}
-	*member = value
-	if err := b.save(durable); err != nil {
-		*member = old
-		return b.storageError(err)
+	if err := b.amend(func(*store.State) { *member = value }); err != nil {
+		return err
 	}
 	return b.storageError(b.update(key, value))
 }
 
-// changed keeps and tells a state that no run has changed.
+// amend changes the state, on the disk too; with an error the state is as it was.
+func (b *branch) amend(change func(*store.State)) error {
+	old := b.dir.State
+	change(&b.dir.State)
+	if err := b.save(durable); err != nil {
+		b.dir.State = old
+		return b.storageError(err)
+	}
+	return nil
+}
+
+// answerWith has another model answer: the stored agent and its tags say which.
+func (b *branch) answerWith(choice Choice, agent json.RawMessage) error {
+	tags := maps.Clone(b.dir.State.Tags)
+	if tags == nil {
+		tags = make(map[string]string)
+	}
+	tags[TagProfile], tags[TagUsage] = choice.Profile, choice.Usage
+	if choice.Profile == "" { // the stored agent says which model it is
+		delete(tags, TagProfile)
+		delete(tags, TagUsage)
+	}
+	return b.amend(func(s *store.State) { s.Agent, s.Tags = agent, tags })
+}
+
+// tag replaces the tags by what change makes of them, and publishes those that are shown.
+func (b *branch) tag(change func(now map[string]string) (all, shown map[string]string)) error {
+	old := b.dir.State.Tags
+	all, shown := change(old)
+	if maps.Equal(old, all) {
+		return nil
+	}
+	if err := b.amend(func(s *store.State) { s.Tags = all }); err != nil {
+		return err
+	}
+	return b.storageError(b.update(event.KeyTags, shown))
+}
+
+// changed keeps and publishes a state that no run has changed.
 func (b *branch) changed() error {
 	err := b.save(lazily)
-	b.settle.Reset(settleAfter)
-	b.door.watchers.publish(b.snapshot())
+	b.publishState()
 	return b.storageError(err)
+}
+
+// publishState publishes the state, which the disk is soon asked to keep.
+func (b *branch) publishState() {
+	b.door.watchers.publish(b.snapshot())
+	b.settleSoon()
+}
+
+// settleSoon has the disk asked to keep what it has, unless more comes.
+func (b *branch) settleSoon() { b.settle.Reset(settleAfter) }
+
+// pause ends a run that was to pause. Where the agent has answered, the next run has nothing
+// to do.
+func (b *branch) pause(answered bool) error {
+	b.replied = b.replied || answered
+	if err := b.setStatus(event.Paused); err != nil {
+		return err
+	}
+	_, err := b.append(event.SourceUser, &event.Pause{}, durable)
+	return err
+}
+
+// failUnstored publishes a failure that the disk does not take.
+func (b *branch) failUnstored(err error) {
+	b.dir.State.Status = event.Failed
+	b.live.publish(event.SourceEnvironment, masked(b.cfg.Secrets, conversationError(err)))
 }
 
 // settleAfter is how long nothing has to happen until the disk is asked to

@@ -77,6 +77,11 @@ func (b *branch) mustAsk(actions []event.Event) bool {
 	})
 }
 
+// blockAction notes that a hook refuses an action, which is about to be made.
+func (b *branch) blockAction(id, why string) {
+	b.dir.State.BlockedActions[id] = b.cfg.Secrets.Mask(why)
+}
+
 // rejectBlocked records the actions that a hook refused, and gives the others.
 func (b *branch) rejectBlocked(actions []event.Event) ([]event.Event, error) {
 	s := &b.dir.State

@@ -31,6 +31,7 @@ type run struct {
 	beginning bool // it was asked for, and its status is still the one before
 	saved     bool // the base state says that this run runs
 	session   bool // the hooks for the beginning have run
+	stale     bool // the model is to be asked for again when a run begins
 
 	nudged     string          // the event for which the agent was nudged
 	refused    int             // answers in a row that could not be used
@@ -55,12 +56,12 @@ const (
 // toEnd is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
 func (r *run) toEnd() {
-	r.door.wanted, r.nudged, r.refused, r.tooLong, r.cuts = false, "", 0, 0, 0
+	r.nudged, r.refused, r.tooLong, r.cuts = "", 0, 0, 0
 	r.costBefore = r.branch.stats.cost()
 	r.running = make(chan struct{})
 	defer close(r.running)
-	for _, b := range r.door.blocks.begin() {
-		r.branch.publishBlock(b)
+	for _, b := range r.door.enterRun() {
+		r.branch.live.update(event.KeyBlock, b)
 	}
 	defer r.door.blocks.end()
 	r.beginning = true
@@ -69,7 +70,7 @@ func (r *run) toEnd() {
 	switch {
 	case err != nil:
 	case r.phase == pausing:
-		err = r.paused()
+		err = r.branch.pause(false)
 	default:
 		err = r.loop()
 	}
@@ -85,19 +86,18 @@ func (r *run) toEnd() {
 		r.cfg.Log.Error("save conversation", "conversation", r.branch.id, "err", err)
 	}
 	r.door.blocks.end() // what comes now is for the next run
-	r.door.watchers.publish(r.branch.snapshot())
-	r.branch.settle.Reset(settleAfter)
+	r.branch.publishState()
 }
 
 // begin says that the run runs. The log has that, which is enough for us until
 // there is an action: see execute.
 func (r *run) begin() error {
-	if r.branch.model == nil || r.agent.tools == nil || r.agent.stale {
+	if r.branch.model == nil || r.agent.tools == nil || r.stale {
 		if err := r.ready(context.Background()); err != nil {
 			return err
 		}
 	}
-	r.saved, r.agent.stale = false, false
+	r.saved, r.stale = false, false
 	if err := errors.Join(r.branch.answerOpen(), r.agent.introduce(), r.beginSession()); err != nil {
 		return err
 	}
@@ -110,9 +110,8 @@ func (r *run) begin() error {
 }
 
 func (r *run) loop() error {
-	if r.branch.replied {
-		r.branch.replied = false
-		return r.branch.setStatus(event.Finished)
+	if replied, err := r.branch.finishReplied(); replied || err != nil {
+		return err
 	}
 	for iteration := 1; ; iteration++ {
 		if stop, err := r.detectStuck(); stop || err != nil {
@@ -152,8 +151,7 @@ func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 		r.takeUnanswered()
 		return true, r.branch.setStatus(event.Waiting)
 	case r.phase == pausing:
-		r.branch.replied = next == finished
-		return true, r.paused()
+		return true, r.branch.pause(next == finished)
 	}
 	if took, err := r.takeMeanwhile(); took || err != nil {
 		*iteration = 0
@@ -164,15 +162,6 @@ func (r *run) between(next outcome, iteration *int) (over bool, err error) {
 	}
 	err = r.limited(*iteration)
 	return err != nil, err
-}
-
-// paused ends a run that was to pause.
-func (r *run) paused() error {
-	if err := r.branch.setStatus(event.Paused); err != nil {
-		return err
-	}
-	_, err := r.branch.append(event.SourceUser, &event.Pause{}, durable)
-	return err
 }
 
 // goesOn reports whether there is a run, or one was asked for.
@@ -240,7 +229,7 @@ func (r *run) takeUnanswered() {
 func (r *run) interrupted() error {
 	r.door.refuseInbox()
 	if r.door.lost != nil {
-		return nil //nolint:nilerr // there is nobody to tell any more
+		return nil //nolint:nilerr // the log belongs to another process, and nothing more is written to it
 	}
 	if err := errors.Join(r.branch.repair(stopped), r.keepShown()); err != nil {
 		return err

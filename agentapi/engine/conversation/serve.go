@@ -1,18 +1,14 @@
 package conversation
 
 import (
-	"time"
-
-	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // serve is the conversation's goroutine: the only one that changes it.
 func (c *Conversation) serve() {
-	c.run.lease, c.branch.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
-	defer c.run.lease.Stop()
-	c.branch.settle.Stop()
+	stop := c.run.holdLease()
+	defer stop()
 	for c.door.life == alive {
 		c.guard(c.turn)
 	}
@@ -63,12 +59,11 @@ func (c *Conversation) guard(f func()) {
 		return
 	}
 	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.branch.id, "err", broke)
-	c.door.life = broken
+	c.door.breakDown()
 	if c.branch.dir.State.Status == event.Running && c.door.lost == nil {
 		if err := rescue.Do(func() error { c.run.failed(broke); return c.branch.save(lazily) }); err != nil {
 			c.cfg.Log.Error("save conversation", "conversation", c.branch.id, "err", err)
-			c.branch.dir.State.Status = event.Failed
-			c.door.watchers.publish(c.branch.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
+			c.branch.failUnstored(broke)
 		}
 	}
 }
@@ -83,16 +78,15 @@ func (c *Conversation) work() {
 				c.cfg.RunEnded()
 			}
 		case c.door.wanted:
-			c.door.wanted, c.run.phase = false, steady
+			c.run.beginWork()
 			c.run.toEnd()
 			c.cfg.RunEnded()
 		case len(c.door.shortenings) > 0:
 			c.takeShortening()
 			c.cfg.RunEnded()
 		case len(c.door.errands) > 0:
-			errand := c.door.errands[0]
-			c.door.errands = c.door.errands[1:]
-			c.run.phase = steady
+			errand := c.door.nextErrand()
+			c.run.beginWork()
 			errand()
 		case c.pursuit.goal != nil && c.branch.dir.State.Status != event.Waiting:
 			c.pursuit.advance()
@@ -111,12 +105,10 @@ func (c *Conversation) takeMessage() bool {
 		d.taken <- d.ctx.Err()
 		return false
 	}
-	c.run.phase, c.door.taking = steady, d
-	err := c.run.accept(d)
-	c.door.taking = nil
+	err := c.door.admit(d, c.run.accept)
 	if err == nil && !d.run {
 		err = c.branch.storageError(c.branch.save(lazily))
-		c.branch.settle.Reset(settleAfter)
+		c.branch.settleSoon()
 	}
 	d.taken <- err
 	return err == nil && d.run

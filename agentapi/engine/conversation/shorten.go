@@ -31,7 +31,7 @@ func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error)
 		if c.branch.dir.State.Status == event.Running || c.door.wanted || len(c.door.inbox) > 0 {
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
 		}
-		c.door.shortenings = append(c.door.shortenings, s)
+		c.door.queueShortening(s)
 		return nil
 	})
 	if err != nil {
@@ -48,18 +48,18 @@ func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error)
 // takeShortening starts the next condensation that the user asked for. It is not a run:
 // the status stays as it is.
 func (c *Conversation) takeShortening() {
-	s := c.door.shortenings[0]
-	c.door.shortenings = c.door.shortenings[1:]
+	s := c.door.nextShortening()
 	var condensed agentapi.Condensed
 	err := s.ctx.Err()
 	if err == nil {
-		c.run.phase = steady
 		condensed, err = c.run.shorten(s.ctx)
 	}
 	s.answer(condensed, err)
 }
 
+// shorten summarizes what was before the newest message.
 func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
+	r.beginWork()
 	none := agentapi.Condensed{}
 	if len(r.branch.open) > 0 {
 		return none, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Actions of this conversation wait for a decision; accept or reject them first."}
@@ -81,8 +81,7 @@ func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
 		return none, r.door.closed()
 	}
 	err = errors.Join(err, r.branch.updateStats(was), r.branch.save(lazily))
-	r.branch.settle.Reset(settleAfter)
-	r.door.watchers.publish(r.branch.snapshot())
+	r.branch.publishState()
 	switch {
 	case ctx.Err() != nil:
 		return none, ctx.Err()

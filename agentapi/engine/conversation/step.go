@@ -8,7 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
@@ -77,7 +76,7 @@ func (r *run) generate() (*llm.Response, error) {
 		r.branch.view.Hide(union(hidden, suspects))
 		other, _, otherErr := r.request()
 		if otherErr == nil {
-			return other, r.agent.refusePictures(suspects, err)
+			return other, r.branch.refusePictures(suspects, err)
 		}
 		r.branch.view.Hide(hidden)
 		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
@@ -147,7 +146,7 @@ func (r *run) delta(d event.Delta) {
 		r.item = r.cfg.NewID()
 	}
 	d.Item = r.item
-	r.door.watchers.publish(r.branch.unstored(event.SourceAgent, &d))
+	r.branch.live.publish(event.SourceAgent, &d)
 }
 
 // itemID is the id of the event for what the model has written: that of its deltas,
@@ -188,13 +187,11 @@ func (r *run) unusable(err error) error {
 		}
 		r.tooLong++
 		r.agent.calibrate(r.agent.estimate(llm.Request{Tools: r.agent.offers()}), e.Prompt)
-		events, err := r.branch.dir.Branch(r.branch.head)
-		if err != nil {
+		if err := r.branch.reread(); err != nil {
 			return err
 		}
-		r.branch.view, r.branch.fitted = view.New(render, events), false
 		r.agent.fitPrompt()
-		_, err = r.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		_, err := r.branch.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:
 		if r.refused++; r.refused > maxUnusable {

@@ -143,10 +143,13 @@ type watchers struct {
 	list []*Stream
 }
 
-func (w *watchers) add(s *Stream) {
+// open makes a stream of chunks and what comes after them.
+func (w *watchers) open(chunks []chunk) *Stream {
+	s := &Stream{from: w, chunks: chunks, wake: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = append(w.list, s)
+	return s
 }
 
 func (w *watchers) remove(s *Stream) {
@@ -200,7 +203,5 @@ func (b *branch) watch(after string) (*Stream, error) {
 		}
 		chunks = append(chunks, chunk{log: log}, snapshot)
 	}
-	s := &Stream{from: &b.door.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
-	b.door.watchers.add(s)
-	return s, nil
+	return b.door.watchers.open(chunks), nil
 }

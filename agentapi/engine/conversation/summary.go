@@ -42,7 +42,7 @@ func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, spa
 	case err != nil:
 		return false, err
 	}
-	r.branch.stats.add(model.Info(), resp, r.cfg.Now())
+	r.branch.spent(model, resp)
 	r.branch.known.makeUnique(&resp)
 	replaced := 0
 	for _, i := range cut.Gone {

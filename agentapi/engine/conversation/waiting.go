@@ -8,37 +8,44 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
+// shelf has the messages that are accepted, and not in the log yet. They are on the disk.
+type shelf struct {
+	cfg  *Config
+	dir  *store.Dir
+	list []store.Waiting
+}
+
 // keep puts a message on the disk that goes into the log after the step in flight.
-func (b *branch) keep(d *delivery) error {
-	body, _ := masked(b.cfg.Secrets, &event.Message{LLMMessage: message("user", d.content)}).(*event.Message)
-	kept := append(slices.Clone(b.kept), store.Waiting{ID: d.id, Content: body.LLMMessage.Content, Sender: d.sender})
-	if err := b.dir.SaveWaiting(kept, durable); err != nil {
-		return b.storageError(err)
+func (s *shelf) keep(d *delivery) error {
+	body, _ := masked(s.cfg.Secrets, &event.Message{LLMMessage: message("user", d.content)}).(*event.Message)
+	list := append(slices.Clone(s.list), store.Waiting{ID: d.id, Content: body.LLMMessage.Content, Sender: d.sender})
+	if err := s.dir.SaveWaiting(list, durable); err != nil {
+		return err
 	}
-	b.kept, d.kept = kept, true
+	s.list, d.kept = list, true
 	return nil
 }
 
-// forget takes a message that is in the log from those that wait. Where the list stays
+// drop takes a message that is in the log from those that wait. Where the list stays
 // as it was, the next process finds the message in the log.
-func (b *branch) forget(d *delivery) {
+func (s *shelf) drop(d *delivery) {
 	if !d.kept {
 		return
 	}
-	b.kept = slices.DeleteFunc(b.kept, func(w store.Waiting) bool { return w.ID == d.id })
-	if err := b.dir.SaveWaiting(b.kept, lazily); err != nil {
-		b.cfg.Log.Warn("save the messages that wait", "conversation", b.id, "err", err)
+	s.list = slices.DeleteFunc(s.list, func(w store.Waiting) bool { return w.ID == d.id })
+	if err := s.dir.SaveWaiting(s.list, lazily); err != nil {
+		s.cfg.Log.Warn("save the messages that wait", "conversation", s.dir.State.ID, "err", err)
 	}
 }
 
-// loadWaiting takes up the messages that a process has accepted and not written into
+// load has receive take the messages that a process has accepted and not written into
 // the log before it ended. They go there, and wait for whoever runs the conversation.
-func (b *branch) loadWaiting() (err error) {
-	if b.kept, err = b.dir.Waiting(); err != nil {
+func (s *shelf) load(receive func(*delivery)) (err error) {
+	if s.list, err = s.dir.Waiting(); err != nil {
 		return err
 	}
-	for _, w := range b.kept {
-		b.door.inbox = append(b.door.inbox, &delivery{
+	for _, w := range s.list {
+		receive(&delivery{
 			ctx: context.Background(), id: w.ID, content: w.Content, sender: w.Sender, always: true, kept: true, taken: make(chan error, 1),
 		})
 	}
