@@ -14,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -171,19 +170,20 @@ func storedLLM(p Profile, usage string, stream bool) (agent, error) {
 	return model, nil
 }
 
-// confirm makes new conversations confirm what they must: what was chosen for
-// this engine, or else what the settings say.
-func (s Settings) confirm(chosen agentapi.Confirmation, state *store.State) {
+// confirm is the policy of a new conversation, and its analyzer: what was chosen for this
+// engine, or else what the settings say. A nil value leaves what OpenHands begins with.
+func (s Settings) confirm(chosen agentapi.Confirmation) (policy, analyzer json.RawMessage) {
 	if chosen == "" {
 		chosen = s.Confirm
 	}
 	chosen = chosen.Stricter(s.least)
 	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
-		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+		analyzer = json.RawMessage(agentapi.AnalyzerLLM)
 	}
 	if chosen != "" {
-		state.ConfirmationPolicy = chosen.Policy()
+		policy = chosen.Policy()
 	}
+	return policy, analyzer
 }
 
 func systemMark(text string) string {

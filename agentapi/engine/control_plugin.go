@@ -23,7 +23,7 @@ func (c controlled) LoadPlugin(ctx context.Context, id, ref string) error {
 		if err := c.b.loadPlugin(ctx, e, id, ref); err != nil {
 			return false, err
 		}
-		return c.b.start(ctx, e, agentapi.OpenRequest{ID: id, Existing: true})
+		return c.b.start(ctx, e, agentapi.OpenRequest{ID: id, Existing: true}, nil)
 	})
 	if err != nil {
 		return err

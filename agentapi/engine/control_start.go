@@ -13,9 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
-	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -31,19 +29,13 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 		if e.conv != nil {
 			return false, nil
 		}
-		req := agentapi.OpenRequest{ID: s.ID, Existing: true}
-		_, err := c.b.start(ctx, e, req)
-		if !errors.Is(err, agentapi.ErrConversationNotFound) {
-			return false, err
-		}
-		dir, err := c.b.begin(ctx, s)
-		if err != nil {
-			if len(s.Plugins) > 0 && !errors.Is(err, store.ErrExists) {
-				c.b.dropCheckouts(ctx, s.ID)
+		return c.b.start(ctx, e, agentapi.OpenRequest{ID: s.ID}, func() (founding, error) {
+			f, err := c.b.ofStart(ctx, s)
+			if len(s.Plugins) > 0 {
+				f.undo = func() { c.b.dropCheckouts(ctx, s.ID) }
 			}
-			return false, c.b.openError(ctx, s.ID, err)
-		}
-		return true, c.b.enter(ctx, e, dir, req)
+			return f, err
+		})
 	}))
 	if err != nil {
 		return nil, false, err
@@ -60,21 +52,21 @@ type beginning struct {
 	settings Settings
 }
 
-// begin makes the directory of a new conversation.
-func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error) {
+// ofStart is what a conversation begins with that OpenHands' API starts.
+func (b *Backend) ofStart(ctx context.Context, s control.Start) (founding, error) {
 	if err := errors.Join(checkTags(s.Tags), b.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
-		return nil, err
+		return founding{}, err
 	}
 	from, err := b.beginning(ctx, s)
 	if err != nil {
-		return nil, err
+		return founding{}, err
 	}
 	if err := from.agent.addClientTools(s.Request); err != nil {
-		return nil, err
+		return founding{}, err
 	}
 	if s.Prepare != nil {
 		if err := s.Prepare(ctx, &s); err != nil {
-			return nil, err
+			return founding{}, err
 		}
 	}
 	if s.Suffix != "" {
@@ -83,25 +75,9 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	from.agent.date(b.cfg.Now())
 	b.addLaunchSkills(from.agent, s.Skills)
 	if err := b.addPlugins(ctx, &s, &from); err != nil {
-		return nil, err
+		return founding{}, err
 	}
-	state, err := b.stateOf(s, from)
-	if err != nil {
-		return nil, err
-	}
-	meta, err := b.metaOf(s)
-	if err != nil {
-		return nil, err
-	}
-	return b.cfg.newDir(state, meta, "The workspace of the conversation cannot be created; make its directory writable, or use another one.")
-}
-
-// checkAnalyzer refuses an analyzer that is not valid. One that only an agent-server has is kept.
-func checkAnalyzer(analyzer json.RawMessage) error {
-	if _, err := confirm.ParseAnalyzer(analyzer); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
-		return refused(sentence(err), err)
-	}
-	return nil
+	return b.foundingOf(s, from)
 }
 
 // beginning finds the agent of a new conversation.
@@ -289,99 +265,6 @@ func (a agent) date(now time.Time) {
 	}
 	words.set("current_datetime", now.Format("2006-01-02T15:04:05.000000Z07:00"))
 	a.set("agent_context", words)
-}
-
-// stateOf is the state that a conversation begins with.
-func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) {
-	sealed, err := from.agent.replaced(b.seal)
-	if err != nil {
-		return store.State{}, fmt.Errorf("encrypt the secrets of the agent: %w", err)
-	}
-	stored, err := json.Marshal(sealed)
-	if err != nil {
-		return store.State{}, err
-	}
-	state := store.NewState(s.ID, stored, s.Workspace)
-	if from.settings.MaxIterations > 0 {
-		state.MaxIterations = from.settings.MaxIterations
-	}
-	if s.MaxIterations > 0 {
-		state.MaxIterations = s.MaxIterations
-	}
-	state.StuckDetection = !s.NoStuck
-	if state.HookConfig, err = storedHooks(s.Hooks); err != nil {
-		return store.State{}, err
-	}
-	if s.Policy != nil {
-		state.ConfirmationPolicy = s.Policy
-	}
-	if s.Analyzer != nil && string(s.Analyzer) != "null" {
-		state.SecurityAnalyzer = s.Analyzer
-	}
-	state.Tags = maps.Clone(s.Tags)
-	if state.Tags == nil {
-		state.Tags = make(map[string]string)
-	}
-	maps.Copy(state.Tags, from.tags)
-	return state, b.storeSecrets(s, from, &state)
-}
-
-// storeSecrets puts the secrets of a new conversation into its state. What cannot
-// be stored is kept beside it.
-func (b *Backend) storeSecrets(s control.Start, from beginning, state *store.State) error {
-	plain, err := json.Marshal(from.agent)
-	if err != nil {
-		return err
-	}
-	registry, err := b.settingsSecrets(Settings{Agent: plain})
-	if err != nil {
-		return err
-	}
-	if err := b.giveSecrets(registry, s.Secrets); err != nil {
-		return err
-	}
-	if state.SecretRegistry, err = registry.Encode(b.seal); err != nil || b.cfg.Seal != nil {
-		return err
-	}
-	values, err := registry.Encode(inClear)
-	if err == nil {
-		b.unstored.set(s.ID, inTheClear{agent: plain, secrets: values})
-	}
-	return err
-}
-
-// giveSecrets adds secrets of a request to a registry: a source each, by name.
-func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]json.RawMessage) error {
-	data, err := json.Marshal(map[string]any{"secret_sources": sources})
-	if err != nil {
-		return err
-	}
-	lost, err := registry.Decode(data, b.unseal)
-	if err != nil {
-		return refused("The secrets of the request cannot be read.", err)
-	}
-	for _, name := range lost {
-		if strings.Contains(string(sources[name]), sealedPrefix) {
-			return refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
-		}
-	}
-	return nil
-}
-
-// metaOf is what is said of a new conversation.
-func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
-	now := b.cfg.Now()
-	meta := store.Meta{Created: now, Updated: now, Parent: s.Parent, WantsTitle: s.Title}
-	if len(s.Request) > 0 {
-		if err := json.Unmarshal(s.Request, &meta.Others); err != nil {
-			return store.Meta{}, refused("The request is not a JSON object.", err)
-		}
-	}
-	// The state has the agent and the secrets, and what follows is said elsewhere in the file.
-	for _, name := range []string{"agent", "agent_settings", "secrets", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
-		delete(meta.Others, name)
-	}
-	return meta, nil
 }
 
 var tagName = pattern.Of(`^[a-z0-9]+$`)

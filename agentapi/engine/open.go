@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,7 +54,10 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		if e.conv != nil {
 			return false, nil
 		}
-		return b.start(ctx, e, req)
+		if req.Existing {
+			return b.start(ctx, e, req, nil)
+		}
+		return b.start(ctx, e, req, func() (founding, error) { return b.ofTurn(ctx, req) })
 	})
 }
 
@@ -115,16 +117,16 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bo
 	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
 }
 
-// start opens the directory of a conversation, or makes it, and the
-// conversation in it.
-func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest) (created bool, err error) {
+// start opens the directory of a conversation, or makes it of what begin gives, and the
+// conversation in it. Without begin it opens only one that is there.
+func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest, begin func() (founding, error)) (created bool, err error) {
 	var dir *store.Dir
 	if err = store.ErrNotFound; !req.New {
 		dir, err = store.Open(b.cfg.Dir, req.ID, b.cfg.storeOptions())
 	}
-	if errors.Is(err, store.ErrNotFound) && !req.Existing {
+	if errors.Is(err, store.ErrNotFound) && begin != nil {
 		created = true
-		dir, err = b.create(ctx, req)
+		dir, err = b.found(begin)
 	}
 	if err != nil {
 		return false, b.openError(ctx, req.ID, err)
@@ -144,55 +146,6 @@ func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agent
 
 func (cfg *Config) storeOptions() store.Options {
 	return store.Options{Files: cfg.Files, Now: cfg.Now, Holder: cfg.Holder}
-}
-
-// create makes the directory of a new conversation.
-func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest) (*store.Dir, error) {
-	profile, settings, named, err := b.ingredients(ctx, req.Profile, req.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	agent, err := b.agents.of(profile, settings, req.System, b.cfg.Seal)
-	if err != nil {
-		return nil, err
-	}
-	state := store.NewState(req.ID, agent, req.Workspace)
-	if settings.MaxIterations > 0 {
-		state.MaxIterations = settings.MaxIterations
-	}
-	secrets, err := b.settingsSecrets(settings)
-	if err != nil {
-		return nil, err
-	}
-	if state.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
-		return nil, err
-	}
-	settings.confirm(b.cfg.Confirm, &state)
-	state.Tags = map[string]string{
-		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
-	}
-	if req.ReadOnly {
-		state.Tags[tagAccess] = accessRead
-	}
-	named.mark(state.Tags)
-	now := b.cfg.Now()
-	return b.cfg.newDir(state, store.Meta{Created: now, Updated: now},
-		"The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.")
-}
-
-// newDir makes the directory of a new conversation, and its workspace if that is not there.
-// unmade is the refusal where the workspace cannot be made.
-func (cfg *Config) newDir(state store.State, meta store.Meta, unmade string) (*store.Dir, error) {
-	workspace := state.Workspace.WorkingDir
-	_, before := os.Stat(workspace)
-	if err := os.MkdirAll(workspace, 0o750); err != nil {
-		return nil, refused(unmade, err)
-	}
-	dir, err := store.Create(cfg.Dir, state, meta, cfg.storeOptions())
-	if err != nil && errors.Is(before, fs.ErrNotExist) {
-		_ = os.Remove(workspace) // made above for a conversation that is not there; it is empty
-	}
-	return dir, err
 }
 
 func (b *Backend) settings(ctx context.Context) (Settings, error) {

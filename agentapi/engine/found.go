@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+)
+
+// founding is what a new conversation begins with, whoever asks for it: a turn with a
+// profile, or a request of OpenHands' API, which may bring its own agent.
+type founding struct {
+	id, workspace    string
+	agent            json.RawMessage // as it is stored
+	secrets          *secretenv.Registry
+	tags             map[string]string
+	iterations       int             // of a run; 0: as many as OpenHands allows
+	noStuck          bool            // an agent that repeats itself goes on
+	policy, analyzer json.RawMessage // nil: nothing is confirmed or rated
+	hooks            json.RawMessage // as they are stored; nil: those of the user
+	meta             store.Meta      // without its times
+	unmade           string          // the refusal where the workspace cannot be made
+	// undo takes back what was made beside the directory; nil for nothing. It is called also
+	// where the founding itself has failed.
+	undo func()
+}
+
+// found makes the directory of a new conversation that is not a copy or a part of another.
+func (b *Backend) found(begin func() (founding, error)) (dir *store.Dir, err error) {
+	f, err := begin()
+	if err == nil {
+		dir, err = f.create(&b.cfg, b.seal)
+	}
+	if err != nil && f.undo != nil && !errors.Is(err, store.ErrExists) {
+		f.undo()
+	}
+	return dir, err
+}
+
+// create makes the directory, and the workspace if that is not there.
+func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store.Dir, error) {
+	state := store.NewState(f.id, f.agent, f.workspace)
+	if f.iterations > 0 {
+		state.MaxIterations = f.iterations
+	}
+	if f.policy != nil {
+		state.ConfirmationPolicy = f.policy
+	}
+	state.SecurityAnalyzer, state.HookConfig, state.StuckDetection = f.analyzer, f.hooks, !f.noStuck
+	if f.tags != nil {
+		state.Tags = f.tags
+	}
+	var err error
+	if state.SecretRegistry, err = f.secrets.Encode(seal); err != nil {
+		return nil, err
+	}
+	_, before := os.Stat(f.workspace)
+	if err := os.MkdirAll(f.workspace, 0o750); err != nil {
+		return nil, refused(f.unmade, err)
+	}
+	f.meta.Created = cfg.Now()
+	f.meta.Updated = f.meta.Created
+	dir, err := store.Create(cfg.Dir, state, f.meta, cfg.storeOptions())
+	if err != nil && errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(f.workspace) // made above for a conversation that is not there; it is empty
+	}
+	return dir, err
+}
+
+// ofTurn is what a conversation begins with whose first turn names a profile or an agent.
+func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (founding, error) {
+	profile, settings, named, err := b.ingredients(ctx, req.Profile, req.Workspace)
+	if err != nil {
+		return founding{}, err
+	}
+	stored, err := b.agents.of(profile, settings, req.System, b.cfg.Seal)
+	if err != nil {
+		return founding{}, err
+	}
+	f := founding{
+		id: req.ID, workspace: req.Workspace, agent: stored, iterations: settings.MaxIterations,
+		tags: map[string]string{
+			conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
+		},
+		unmade: "The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.",
+	}
+	if req.ReadOnly {
+		f.tags[tagAccess] = accessRead
+	}
+	named.mark(f.tags)
+	f.policy, f.analyzer = settings.confirm(b.cfg.Confirm)
+	f.secrets, err = b.settingsSecrets(settings)
+	return f, err
+}
+
+// foundingOf is what a request of OpenHands' API and its agent come to.
+func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err error) {
+	f = founding{
+		id: s.ID, workspace: s.Workspace, iterations: from.settings.MaxIterations, noStuck: s.NoStuck, policy: s.Policy, tags: maps.Clone(s.Tags),
+		unmade: "The workspace of the conversation cannot be created; make its directory writable, or use another one.",
+	}
+	if s.MaxIterations > 0 {
+		f.iterations = s.MaxIterations
+	}
+	if f.tags == nil {
+		f.tags = make(map[string]string)
+	}
+	maps.Copy(f.tags, from.tags)
+	if f.agent, err = sealed(from.agent, b.seal); err != nil {
+		return founding{}, err
+	}
+	if f.hooks, err = storedHooks(s.Hooks); err != nil {
+		return founding{}, err
+	}
+	if string(s.Analyzer) != "null" {
+		f.analyzer = s.Analyzer
+	}
+	if f.secrets, err = b.givenSecrets(s, from); err != nil {
+		return founding{}, err
+	}
+	f.meta, err = metaOf(s)
+	return f, err
+}
+
+// sealed is an agent as it is stored.
+func sealed(plain agent, seal func(string) (string, error)) (json.RawMessage, error) {
+	sealed, err := plain.replaced(seal)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt the secrets of the agent: %w", err)
+	}
+	return json.Marshal(sealed)
+}
+
+// checkAnalyzer refuses an analyzer that is not valid. One that only an agent-server has is
+// kept.
+func checkAnalyzer(given json.RawMessage) error {
+	if _, err := confirm.ParseAnalyzer(given); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
+		return refused(sentence(err), err)
+	}
+	return nil
+}
+
+// givenSecrets are the secrets of a new conversation. What cannot be stored is kept beside
+// it.
+func (b *Backend) givenSecrets(s control.Start, from beginning) (*secretenv.Registry, error) {
+	plain, err := json.Marshal(from.agent)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := b.settingsSecrets(Settings{Agent: plain})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.giveSecrets(registry, s.Secrets); err != nil || b.cfg.Seal != nil {
+		return registry, err
+	}
+	values, err := registry.Encode(inClear)
+	if err == nil {
+		b.unstored.set(s.ID, inTheClear{agent: plain, secrets: values})
+	}
+	return registry, err
+}
+
+// giveSecrets adds secrets of a request to a registry: a source each, by name.
+func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]json.RawMessage) error {
+	data, err := json.Marshal(map[string]any{"secret_sources": sources})
+	if err != nil {
+		return err
+	}
+	lost, err := registry.Decode(data, b.unseal)
+	if err != nil {
+		return refused("The secrets of the request cannot be read.", err)
+	}
+	for _, name := range lost {
+		if strings.Contains(string(sources[name]), sealedPrefix) {
+			return refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
+		}
+	}
+	return nil
+}
+
+// metaOf is what is said of a new conversation.
+func metaOf(s control.Start) (store.Meta, error) {
+	meta := store.Meta{Parent: s.Parent, WantsTitle: s.Title}
+	if len(s.Request) > 0 {
+		if err := json.Unmarshal(s.Request, &meta.Others); err != nil {
+			return store.Meta{}, refused("The request is not a JSON object.", err)
+		}
+	}
+	// The state has the agent and the secrets, and what follows is said elsewhere in the file.
+	for _, name := range []string{"agent", "agent_settings", "secrets", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
+		delete(meta.Others, name)
+	}
+	return meta, nil
+}
