@@ -220,15 +220,20 @@ func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile age
 		return nil, err
 	}
 	req := run.Request{
-		Access: client.Access(), Who: client.Name, Fingerprint: c.fingerprint(client),
-		IdempotencyKey: c.Options.Key, Retry: c.Options.Retry, Fresh: c.Options.Fresh,
-		ConversationID: cmp.Or(c.Options.Conversation, c.Named), Profile: profile.Name, ProfileRevision: profile.Revision,
-		AnyModel: c.Model == modelActive,
-		System:   c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
-		Decision: c.decision(), Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details,
-		Workspace: c.workspace, Named: c.workspace != "", ReadOnly: c.Options.ReadOnly,
-		Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, client), Least: client.Confirm,
-		Gone: conns.Gone(r), Once: c.once,
+		Asker: run.Asker{
+			Access: client.Access(), Who: client.Name, Fingerprint: c.fingerprint(client),
+			IdempotencyKey: c.Options.Key, Retry: c.Options.Retry, Fresh: c.Options.Fresh,
+		},
+		Place: run.Place{
+			ConversationID: cmp.Or(c.Options.Conversation, c.Named), Once: c.once,
+			Workspace: c.workspace, Named: c.workspace != "", ReadOnly: c.Options.ReadOnly,
+		},
+		Terms: run.Terms{
+			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive,
+			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, client), Least: client.Confirm,
+		},
+		Words:  run.Words{System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images}, Decision: c.decision()},
+		Course: run.Course{Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details, Gone: conns.Gone(r)},
 	}
 	if !api.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, openai.MaxQuote)
@@ -236,8 +241,7 @@ func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile age
 	if c.Prepare != nil {
 		c.Prepare(&req)
 	}
-	if c.Schema != nil {
-		req.Form = (&Former{API: api, Schema: c.Schema, Profile: profile.Name, Question: c.Text}).Form
+	if req.Form = api.FormOf(c.Schema, profile.Name, c.Text); req.Form != nil {
 		req.Message.Text += "\n\n" + c.Schema.Instruction()
 	}
 	att, err := api.begin(ctx, c, req)

@@ -49,18 +49,27 @@ func FunctionOf(f *openai.Format) string {
 // Function is the client's function whose arguments the answer has to be.
 func (c *Call) Function() string { return FunctionOf(c.Format) }
 
-// Former puts the answer of an agent into the format that its client asked for.
-type Former struct {
-	API      *API
-	Schema   *structured.Schema
-	Profile  string
-	Question string
+// former puts the answer of an agent into the format that its client asked for.
+type former struct {
+	api      *API
+	schema   *structured.Schema
+	profile  string
+	question string
 }
 
-// Form is the Form of a [run.Request].
-func (f *Former) Form(ctx context.Context, res *turn.Result, emit func(turn.Update)) error {
+// FormOf is the Form of a [run.Request] whose answer has to satisfy a schema; nil: it may
+// be any text.
+func (api *API) FormOf(schema *structured.Schema, profile, question string) func(context.Context, *turn.Result, func(turn.Update)) error {
+	if schema == nil {
+		return nil
+	}
+	return (&former{api: api, schema: schema, profile: profile, question: question}).form
+}
+
+// form is the Form of a [run.Request].
+func (f *former) form(ctx context.Context, res *turn.Result, emit func(turn.Update)) error {
 	calls := 0
-	doc, err := f.Schema.Form(ctx, f.Question, res.Answer, func(ctx context.Context, prompt []structured.Message) (string, error) {
+	doc, err := f.schema.Form(ctx, f.question, res.Answer, func(ctx context.Context, prompt []structured.Message) (string, error) {
 		line := "Converting the answer to JSON"
 		if calls++; calls > 1 {
 			line = "Correcting the JSON"
@@ -76,17 +85,17 @@ func (f *Former) Form(ctx context.Context, res *turn.Result, emit func(turn.Upda
 }
 
 // ask asks the LLM of the profile once, and adds what that took to spent.
-func (f *Former) ask(ctx context.Context, prompt []structured.Message, spent *turn.Usage) (string, error) {
-	if f.API.Complete == nil {
+func (f *former) ask(ctx context.Context, prompt []structured.Message, spent *turn.Usage) (string, error) {
+	if f.api.Complete == nil {
 		return "", errNoPlainLLM
 	}
 	ctx, cancel := context.WithTimeout(ctx, formWait)
 	defer cancel()
-	p := Prompt{Profile: f.Profile, MaxTokens: formTokens}
+	p := Prompt{Profile: f.profile, MaxTokens: formTokens}
 	for _, m := range prompt {
 		p.Messages = append(p.Messages, PromptMessage(m))
 	}
-	answer, err := f.API.Complete(ctx, p)
+	answer, err := f.api.Complete(ctx, p)
 	*spent = spent.Plus(answer.Usage)
 	return answer.Text, err
 }

@@ -153,7 +153,7 @@ func (api *API) completion(ctx context.Context, c *Call, profile string, task ho
 		}
 		return answer, err
 	}
-	f := Former{API: api, Profile: profile}
+	f := former{api: api, profile: profile}
 	asked := make([]structured.Message, 0, len(p.Messages))
 	for _, m := range p.Messages {
 		asked = append(asked, structured.Message(m))

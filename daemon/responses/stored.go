@@ -88,11 +88,11 @@ func (api *API) live(rec *Record) (*Live, error) {
 		Steps: !api.AnswerOnly, Silent: api.HideProgress, Form: schema != nil, Function: completions.FunctionOf(format),
 		Conclude: concludeResponse(false, format), Failed: api.notStored, Now: api.Now,
 	})
-	req := run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}
-	if schema != nil {
-		req.Form = (&completions.Former{API: api.API, Schema: schema, Profile: rec.Profile, Question: rec.Text}).Form
-	}
-	att, err := api.Runs.Rejoin(req, run.Past{
+	att, err := api.Runs.Rejoin(run.Request{
+		Asker:  run.Asker{Access: run.Access{Token: rec.Token}},
+		Terms:  run.Terms{Profile: rec.Profile},
+		Course: run.Course{Observer: l, Form: api.FormOf(schema, rec.Profile, rec.Text)},
+	}, run.Past{
 		Conversation: rec.Conversation, Answer: strings.TrimPrefix(rec.ID, openai.ResponsePrefix), Created: rec.Created, Base: rec.Base,
 	})
 	if err != nil {

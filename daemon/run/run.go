@@ -136,8 +136,18 @@ func (c Config) withDefaults() Config {
 // conversation, for what.
 type Fingerprint [sha256.Size]byte
 
-// Request is one request of a client.
+// Request is one request of a client. It is made whole, and only this package changes
+// a copy of it.
 type Request struct {
+	Asker
+	Place
+	Terms
+	Words
+	Course
+}
+
+// Asker is who asks, and by what a repeat of the request is known.
+type Asker struct {
 	// Access is whose conversations the request may enter. No run and no answer is
 	// shared between tokens.
 	Access
@@ -150,59 +160,27 @@ type Request struct {
 	Retry bool
 	// Fresh asks for a new run whatever came before.
 	Fresh bool
+}
 
+// Place is where the run goes on or begins.
+type Place struct {
 	// ConversationID is the conversation to continue, or to make under this
 	// id. Empty: a one-shot.
 	ConversationID string
-	Profile        string
-	// AnyModel says that the client named no profile: a conversation with a model of
-	// its own continues with that model.
-	AnyModel bool
-	// ProfileRevision is the revision of that profile now. A failure under
-	// another revision is not repeated: the profile may have been repaired.
-	ProfileRevision string
-	// Note is the first line of progress; empty: none.
-	Note    string
-	System  string
-	Message agentapi.Message
-	// Quoted is put before the message when the conversation is new: what
-	// client and model said before.
-	Quoted string
-	// Decision answers what waits for a confirmation. A decision to accept that
-	// comes while the conversation is at work is dropped: its sender cannot have
-	// seen what may wait then.
-	Decision *agentapi.Decision
-	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
-	// the place of Quoted.
-	Chat Chat
-	// Kind is what the request is expected to be to that chat, until Compose has
-	// said what it is.
-	Kind string
 	// Origin is a conversation that the one of this request takes the place of:
 	// what runs there without a client is interrupted first. With From, an event
 	// of it, the new conversation is a copy up to there, where the backend can
 	// make one.
 	Origin, From string
-	// Compose says what goes before the message, once the conversation is open, what
-	// the request is to it, and a line of progress about that, if there is something
-	// to say. It takes the place of Quoted. Nil: Chat's, if there is one.
-	Compose func(info agentapi.Info, forked bool) (text, kind, line string)
-	// Once leaves a one-shot that the request continues a one-shot: its time begins
-	// again with the end of the run. Without it the conversation stays.
-	Once bool
-	// Keep makes the new conversation of a request without an id one that stays:
-	// the caller removes it, see [Manager.Remove].
-	Keep bool
 	// Existing asks for no new conversation: where that of the id is not there any
 	// more, the job ends with ErrConversationNotFound and starts nothing.
 	Existing bool
-	// Form completes the result of a turn that has an answer, before anybody has
-	// it: the answer may need a form, and more usage for that. It is called with
-	// what ends the run, and shows what it does with emit. Its error is the end of
-	// the job. May be nil.
-	Form func(ctx context.Context, res *turn.Result, emit func(turn.Update)) error
-	// Observer sees what becomes of the job that the request makes. May be nil.
-	Observer Observer
+	// Keep makes the new conversation of a request without an id one that stays:
+	// the caller removes it, see [Manager.Remove].
+	Keep bool
+	// Once leaves a one-shot that the request continues a one-shot: its time begins
+	// again with the end of the run. Without it the conversation stays.
+	Once bool
 	// Workspace is where a new conversation works; empty: as Config says.
 	Workspace string
 	// Named says that the client named Workspace: a known conversation that works
@@ -210,6 +188,19 @@ type Request struct {
 	Named bool
 	// ReadOnly says that a new conversation does not change its workspace.
 	ReadOnly bool
+}
+
+// Terms are the model of the run, and what it may do without a confirmation.
+type Terms struct {
+	Profile string
+	// ProfileRevision is the revision of that profile now. A failure under
+	// another revision is not repeated: the profile may have been repaired.
+	ProfileRevision string
+	// AnyModel says that the client named no profile: a conversation with a model of
+	// its own continues with that model.
+	AnyModel bool
+	// Note is the first line of progress; empty: none.
+	Note string
 	// Confirmation is the mode of the conversation from this message on; empty: as
 	// it is. It may not be below the mode that the conversation has, unless it is
 	// at least Floor; an empty Floor allows no lower one.
@@ -217,6 +208,33 @@ type Request struct {
 	// Least is the lowest mode of the conversation during the turn: one that has a
 	// lower one is raised. Empty: any.
 	Least agentapi.Confirmation
+}
+
+// Words are what is said to the agent.
+type Words struct {
+	System  string
+	Message agentapi.Message
+	// Quoted is put before the message when the conversation is new: what
+	// client and model said before.
+	Quoted string
+	// Compose says what goes before the message, once the conversation is open, what
+	// the request is to it, and a line of progress about that, if there is something
+	// to say. It takes the place of Quoted. Nil: Chat's, if there is one.
+	Compose func(info agentapi.Info, forked bool) (text, kind, line string)
+	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
+	// the place of Quoted.
+	Chat Chat
+	// Kind is what the request is expected to be to that chat, until Compose has
+	// said what it is.
+	Kind string
+	// Decision answers what waits for a confirmation. A decision to accept that
+	// comes while the conversation is at work is dropped: its sender cannot have
+	// seen what may wait then.
+	Decision *agentapi.Decision
+}
+
+// Course is how the run goes on, and who sees that.
+type Course struct {
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
@@ -224,6 +242,13 @@ type Request struct {
 	// Details: the client wants tool calls described. A request that joins a run
 	// gets descriptions from there on, if no client wanted them before.
 	Details bool
+	// Form completes the result of a turn that has an answer, before anybody has
+	// it: the answer may need a form, and more usage for that. It is called with
+	// what ends the run, and shows what it does with emit. Its error is the end of
+	// the job. May be nil.
+	Form func(ctx context.Context, res *turn.Result, emit func(turn.Update)) error
+	// Observer sees what becomes of the job that the request makes. May be nil.
+	Observer Observer
 	// Gone reports whether the client has hung up; it is called under locks and does
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
 	// run, unless it is to go on without one.

@@ -60,8 +60,9 @@ func (w *world) stop() {
 
 func ask(text string) run.Request {
 	return run.Request{
-		Access: run.Access{Token: "t"}, Fingerprint: sha256.Sum256([]byte(text)), Profile: "p", ProfileRevision: "1",
-		Message: agentapi.Message{Text: text},
+		Asker: run.Asker{Access: run.Access{Token: "t"}, Fingerprint: sha256.Sum256([]byte(text))},
+		Terms: run.Terms{Profile: "p", ProfileRevision: "1"},
+		Words: run.Words{Message: agentapi.Message{Text: text}},
 	}
 }
 

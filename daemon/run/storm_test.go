@@ -41,8 +41,9 @@ type storm struct {
 func (s *storm) request() run.Request {
 	text := fmt.Sprintf("nap %d", 100*(1+s.rng.IntN(5)))
 	req := run.Request{
-		Access: run.Access{Token: []string{"t", "u"}[s.rng.IntN(2)]}, Profile: "p", ProfileRevision: "1",
-		Retry: s.rng.IntN(5) == 0, Detach: s.rng.IntN(10) == 0,
+		Asker:  run.Asker{Access: run.Access{Token: []string{"t", "u"}[s.rng.IntN(2)]}, Retry: s.rng.IntN(5) == 0},
+		Terms:  run.Terms{Profile: "p", ProfileRevision: "1"},
+		Course: run.Course{Detach: s.rng.IntN(10) == 0},
 	}
 	if s.rng.IntN(3) == 0 {
 		req.ConversationID = s.shared[s.rng.IntN(len(s.shared))]
