@@ -1,10 +1,7 @@
 package completions
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -15,65 +12,16 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/daemon/structured"
-	"github.com/ohgw/ohgw/internal/routing"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-const (
-	// RouteResponses distinguishes the requests of the Responses API from the same ones of
-	// chat completions, which have routeChat.
-	RouteResponses = "responses"
-	routeChat      = "chat"
-	// lookupTimeout bounds the question for the addresses of an image's host.
-	lookupTimeout = 5 * time.Second
-	// Refusal is the reason sent to the agent for actions that the user refused; the
-	// user's message follows.
-	Refusal = "The user refused."
-)
-
-// Call is a request that an agent answers, read whole: a chat completion, or a
-// response, whose handler says with the fields below what is different.
-type Call struct {
-	*openai.ChatRequest
-	Route   string
-	Options gate.Options
-	Chat    *chats.ID    // what the client calls the chat; nil: nothing
-	visit   *chats.Visit // to that chat; nil until it is admitted
-	asked   string       // the message whose answer is to go on; empty: a new one is asked
-
-	// Schema is what the answer has to satisfy; nil: it may be any text.
-	Schema *structured.Schema
-
-	workspace string // the directory that the client names for a new conversation
-	// Named is the conversation that the client names in another way than by
-	// its header; empty: none.
-	Named string
-	// once: what the call continues is a one-shot, and stays one.
-	once bool
-	// Previous is the response that the client names to go on from; empty: none.
-	Previous string
-	// Alone: no chat is looked for.
-	Alone bool
-	// Instructed: a conversation that goes on gets the system text in the message.
-	Instructed bool
-	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
-	router     *routing.Router    // by which it chooses; nil: by the agents' descriptions
-	routerErr  error              // why the meta-profile cannot be used
-	routed     *agentapi.Profile  // which one it chose
-	// departed says that the model is an agent that is not there: it was removed, or
-	// its definition is broken.
-	departed bool
-	// Prepare completes what is asked of the runs. May be nil.
-	Prepare func(*run.Request)
-	// Write writes the answer of a plain LLM. Nil: as a chat completion.
-	Write func(*gate.Exchange, Completion) error
-}
+// lookupTimeout bounds the question for the addresses of an image's host.
+const lookupTimeout = 5 * time.Second
 
 // Chat answers POST /v1/chat/completions.
 func (api *API) Chat() gate.Handler {
@@ -100,7 +48,7 @@ func (api *API) Chat() gate.Handler {
 // was old, and whether no agent is wanted. The conversation that the call names
 // must be open to its client.
 func (api *API) resolveCall(ctx context.Context, client gate.Client, c *Call) (p agentapi.Profile, old, utility bool, err error) {
-	if err := api.Runs.MayName(client.Access(), cmp.Or(c.Options.Conversation, c.Named)); err != nil {
+	if err := api.Runs.MayName(client.Access(), c.InConversation()); err != nil {
 		return p, false, false, c.explain(err)
 	}
 	p, old, err = api.resolve(ctx, client, c.Model)
@@ -189,7 +137,7 @@ func (api *API) readCall(x *gate.Exchange, r *http.Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Call{ChatRequest: parsed, Route: routeChat, Options: options, Schema: schema}, nil
+	return &Call{ChatRequest: parsed, Route: chatRoute{api}, Options: options, Schema: schema}, nil
 }
 
 // CheckHosts refuses images whose host is a name for a private address. The
@@ -225,24 +173,25 @@ func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile age
 			IdempotencyKey: c.Options.Key, Retry: c.Options.Retry, Fresh: c.Options.Fresh,
 		},
 		Place: run.Place{
-			ConversationID: cmp.Or(c.Options.Conversation, c.Named), Once: c.once,
+			ConversationID: c.InConversation(), Existing: c.Existing, Once: c.Once,
+			Origin: c.Copied, From: c.Last, Keep: c.Keep && c.IsApart(),
 			Workspace: c.workspace, Named: c.workspace != "", ReadOnly: c.Options.ReadOnly,
 		},
 		Terms: run.Terms{
 			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive,
 			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, client), Least: client.Confirm,
 		},
-		Words:  run.Words{System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images}, Decision: c.decision()},
-		Course: run.Course{Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details, Gone: conns.Gone(r)},
+		Words: run.Words{
+			System: c.system(), Message: c.message(), Quoted: api.Quoted(c),
+			Compose: c.Compose, Kind: c.Kind, Decision: c.decision(),
+		},
+		Course: run.Course{
+			Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details,
+			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
+		},
 	}
-	if !api.IgnoreHistory {
-		req.Quoted = openai.Quote(c.History, openai.MaxQuote)
-	}
-	if c.Prepare != nil {
-		c.Prepare(&req)
-	}
-	if req.Form = api.FormOf(c.Schema, profile.Name, c.Text); req.Form != nil {
-		req.Message.Text += "\n\n" + c.Schema.Instruction()
+	if req.Origin != "" && req.Keep {
+		req.ConversationID = uuid.New()
 	}
 	att, err := api.begin(ctx, c, req)
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
@@ -257,47 +206,6 @@ func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile age
 		return api.begin(ctx, c, req)
 	}
 	return att, nil
-}
-
-// fingerprint identifies calls that ask for the same.
-func (c *Call) fingerprint(client gate.Client) run.Fingerprint {
-	h := sha256.New()
-	for _, part := range [...]string{client.ID, c.Route, c.Options.Conversation, c.Options.Confirm, c.chatKey(), c.Options.Attempt} {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
-		h.Write(size[:])
-		h.Write([]byte(part))
-	}
-	if c.workspace != "" || c.Options.Confirmation != "" { // else as it always was: records outlive a release
-		h.Write([]byte("\x00" + c.workspace + "\x00" + c.Options.Confirmation + "\x00"))
-	}
-	if c.Options.ReadOnly {
-		h.Write([]byte("\x00" + gate.AccessRead + "\x00"))
-	}
-	h.Write(c.Digest[:])
-	return run.Fingerprint(h.Sum(nil))
-}
-
-// decision is the answer to what waits for a confirmation, if the call is one.
-// A message that is nothing but yes or no is one, too: chat windows have no
-// headers. Where nothing waits it has no effect, and the message is sent.
-func (c *Call) decision() *agentapi.Decision {
-	switch c.Options.Confirm {
-	case gate.ConfirmAccept:
-		return &agentapi.Decision{Accept: true}
-	case gate.ConfirmReject:
-		return &agentapi.Decision{Reason: Refusal}
-	}
-	if c.Options.Conversation == "" && c.Named == "" && c.Chat == nil || len(c.Images) > 0 {
-		return nil
-	}
-	switch strings.ToLower(strings.Trim(c.Text, " \t\r\n.!")) {
-	case "yes":
-		return &agentapi.Decision{Accept: true}
-	case "no":
-		return &agentapi.Decision{Reason: Refusal}
-	}
-	return nil
 }
 
 // explain is the problem that err is to this call.
@@ -329,6 +237,14 @@ func (c *Call) explain(err error) *gate.Problem {
 		return p.About(gate.HeaderConversation)
 	}
 	return p
+}
+
+// Quoted is what a new conversation is told of what was said before a call.
+func (api *API) Quoted(c *Call) string {
+	if api.IgnoreHistory {
+		return ""
+	}
+	return openai.Quote(c.History, openai.MaxQuote)
 }
 
 // ignored names what of the request has no effect, sorted.

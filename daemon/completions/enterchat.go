@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"slices"
 
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
@@ -33,7 +32,7 @@ func (api *API) chatOf(client gate.Client, c *Call, h http.Header) *chats.ID {
 // the result of. Where it is not there any more, a new one is told what was said.
 func (api *API) afterCall(client gate.Client, c *Call) {
 	if c.Options.Conversation == "" && c.Named == "" && api.Runs.IsOneShot(client.Access(), c.Continues) {
-		c.Named, c.once = c.Continues, true
+		c.Named, c.Once = c.Continues, true
 	}
 }
 
@@ -54,17 +53,6 @@ func (c *Call) goOn() {
 
 // errDirect marks a chat request that needs no agent.
 var errDirect = errors.New("not for an agent")
-
-// tools reports whether the client offers tools of its own.
-func (c *Call) tools() bool { return slices.Contains(c.Ignored, "tools") }
-
-// chatKey distinguishes chats in the fingerprint of a call.
-func (c *Call) chatKey() string {
-	if c.Chat == nil {
-		return ""
-	}
-	return c.Chat.Key()
-}
 
 // begin finds or starts the run that answers the call, in the conversation of
 // its chat.

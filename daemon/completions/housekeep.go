@@ -89,10 +89,7 @@ func (api *API) housekeep(ctx context.Context, x *gate.Exchange, c *Call, profil
 		Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CachedTokens, CacheWrite: u.CacheWriteTokens, Reasoning: u.ReasoningTokens, Cost: u.Cost,
 	})
 	x.Note(slog.String("by", by))
-	if c.Write != nil {
-		return c.Write(x, answer)
-	}
-	return api.writeAnswer(x, c, answer)
+	return c.Route.Write(x, c, answer)
 }
 
 // directAnswer asks the LLM, and falls back to the rule.

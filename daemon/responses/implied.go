@@ -1,14 +1,14 @@
 package responses
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // maxNamed is how many of the responses that the items of an input name are looked
@@ -80,32 +80,48 @@ func (p *response) bySaid(h http.Header) *Record {
 	return p.api.Store.BySaid(p.past(), chats.Transcript(p.History))
 }
 
-// repeatsChat reports whether the client sends all of the chat each time, as far
+// repeatsChat reports whether a client without a chat sends all of it each time, as far
 // as the request shows: it names nothing that the response goes on from.
 func (p *response) repeatsChat() bool {
-	return p.Chat == nil && p.Options.Conversation == "" && p.ask.Conversation == "" && (p.prev == nil || p.implied)
+	return p.Options.Conversation == "" && p.ask.Conversation == "" && (p.prev == nil || p.implied)
 }
 
-// tell sees to it that a conversation which goes on gets the instructions, if they
-// are others than before, and what it does not know of the history.
-func (p *response) tell(req *run.Request, rec *Record) {
+// said is what the agent is told besides the message: the instructions, if they are
+// others than before, what a conversation that goes on does not know of the history, and
+// what the client's approvals decide.
+func (p *response) said() completions.Said {
 	if p.prev == nil {
-		if p.repeatsChat() && req.Quoted != "" {
-			req.Kind = string(chats.Quoted)
+		said := completions.Said{}
+		if p.repeatsChat() && p.api.Quoted(p.Call) != "" {
+			said.Kind = string(chats.Quoted)
 		}
-		return
+		return said
 	}
-	p.Instructed = true
+	said := completions.Said{Instructed: true}
+	if len(p.ask.Approvals) > 0 {
+		said.Decision = p.decided()
+		said.Instead = cmp.Or(said.Decision.Reason, approval) // sent where nothing waits any more
+	}
 	instructions := ""
-	if req.System != "" && rec.System != p.prev.System {
-		instructions = "New instructions for this task:\n\n" + req.System + "\n\nThe task:\n\n"
+	if p.System != "" && systemHash(p.System) != p.prev.System {
+		instructions = "New instructions for this task:\n\n" + p.System + "\n\nThe task:\n\n"
 	}
 	if !p.fork && !p.implied {
-		req.Message.Text = instructions + req.Message.Text
-		req.System = ""
-		return
+		said.Before, said.NoSystem = instructions, true
+		return said
 	}
-	quoted := req.Quoted
+	said.Kind = string(chats.Continued)
+	if p.fork {
+		said.Kind = string(chats.Forked)
+	}
+	said.Compose = p.composer(instructions)
+	return said
+}
+
+// composer returns what says what goes before the message in a conversation that may
+// have to be copied or made again.
+func (p *response) composer(instructions string) func(info agentapi.Info, forked bool) (text, kind, line string) {
+	quoted := p.api.Quoted(p.Call)
 	if !p.implied {
 		quoted = openai.Quote(p.chain(), openai.MaxQuote)
 	}
@@ -113,14 +129,7 @@ func (p *response) tell(req *run.Request, rec *Record) {
 	if !p.api.IgnoreHistory {
 		news = chats.News(p.unknown)
 	}
-	req.Kind = string(chats.Continued)
-	if p.fork {
-		req.Kind = string(chats.Forked)
-		if p.ask.Store {
-			req.ConversationID = uuid.New()
-		}
-	}
-	req.Compose = func(info agentapi.Info, forked bool) (text, kind, line string) {
+	return func(info agentapi.Info, forked bool) (text, kind, line string) {
 		switch {
 		case forked:
 			return news + instructions, string(chats.Forked), ""

@@ -99,13 +99,14 @@ func (api *API) readResponse(x *gate.Exchange, r *http.Request) (*response, erro
 		return nil, err
 	}
 	p := &response{
-		Call: &completions.Call{ChatRequest: &parsed.ChatRequest, Route: completions.RouteResponses, Options: options, Schema: schema}, ask: parsed,
+		Call: &completions.Call{ChatRequest: &parsed.ChatRequest, Options: options, Schema: schema}, ask: parsed,
 		api: api, client: x.Client, codex: isCodex(r.Header),
 	}
-	p.Prepare, p.Write = p.prepareRun, p.writeDirect
 	if err := p.origin(r.Header); err != nil {
 		return nil, err
 	}
+	p.Route, p.Keep, p.Said = route{p}, parsed.Store, p.said()
+	p.Options.Detach = p.Options.Detach || parsed.Background
 	return p, nil
 }
 
@@ -148,7 +149,7 @@ func (p *response) goOnFrom(rec *Record, branch string) error {
 	}
 	p.prev, p.Previous, p.Alone = rec, rec.ID, true
 	if p.claimed = p.api.Store.Claim(rec); p.claimed {
-		p.Named = rec.Conversation
+		p.Named, p.Existing, p.Once = rec.Conversation, !p.implied, rec.Unstored && !p.ask.Store
 		return nil
 	}
 	if branch == "reject" {
@@ -158,6 +159,7 @@ func (p *response) goOnFrom(rec *Record, branch string) error {
 		return gate.NewProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+rec.ID+"' already. Leave "+gate.HeaderConversation+" out to continue in a copy.", nil).About("previous_response_id")
 	}
 	p.fork = true
+	p.Copied, p.Last = rec.Conversation, rec.Last
 	return nil
 }
 
@@ -228,59 +230,53 @@ func (p *response) explain(err error) error {
 	return err
 }
 
-// prepareRun says to the runs what a response needs of them.
-func (p *response) prepareRun(req *run.Request) {
-	own := false // the conversation is made for the response
+// route is the Responses API to the call of a response.
+type route struct{ *response }
+
+func (route) Name() string { return "responses" }
+
+// Observer returns the response as the run makes it.
+func (p route) Observer(c *completions.Call, profile string) run.Observer {
+	cfg := Config{
+		Response: openai.Response{Model: p.ask.Model, Background: p.ask.Background, Echo: p.ask.Echo}, Record: p.record(c, profile),
+		Store: p.api.Store, Steps: p.ask.Stream && !p.api.AnswerOnly, Silent: p.api.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
+		Form: c.Schema != nil, Function: c.Function(), Conclude: concludeResponse(p.codex, c.Format), Failed: p.api.notStored, Now: p.api.Now,
+	}
+	if c.Chat == nil && p.repeatsChat() {
+		cfg.Asked = chats.Transcript(append(slices.Clone(c.History), openai.Turn{Role: "user", Text: c.Text}))
+	}
+	return NewLive(cfg)
+}
+
+// record is what is stored of the response.
+func (p *response) record(c *completions.Call, profile string) *Record {
 	rec := &Record{
-		Token: p.owner(req.ConversationID), Profile: req.Profile, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model,
+		Token: p.owner(c), Profile: profile, System: systemHash(c.System), Text: c.Text, Input: p.ask.Input, Model: p.ask.Model,
 		Background: p.ask.Background, Echo: p.ask.Echo, Claims: p.claimed, Unstored: !p.ask.Store,
+		Kept: c.IsApart(), // the conversation is made for the response
 	}
 	switch {
 	case p.fork:
-		req.Origin, req.From = p.prev.Conversation, p.prev.Last
 		rec.Previous, rec.Origin = p.prev.ID, p.prev.Root()
-		own = true
 	case p.prev != nil:
 		rec.Previous, rec.Kept, rec.Origin = p.prev.ID, p.prev.Kept, p.prev.Origin
-		req.Existing, req.Once = !p.implied, p.prev.Unstored && rec.Unstored
-	default:
-		own = p.Options.Conversation == "" && p.Named == "" && p.Chat == nil
 	}
-	p.tell(req, rec)
-	req.Keep = req.Keep || own && p.ask.Store
-	rec.Kept = rec.Kept || own
-	req.Detach = req.Detach || p.ask.Background
-	if len(p.ask.Approvals) > 0 {
-		req.Decision = p.decided()
-		if strings.TrimSpace(req.Message.Text) == "" {
-			req.Message.Text = cmp.Or(req.Decision.Reason, approval) // sent where nothing waits any more
-		}
-	}
-	cfg := Config{
-		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
-		Store:    p.api.Store, Steps: p.ask.Stream && !p.api.AnswerOnly, Silent: p.api.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
-		Form: p.Schema != nil, Function: p.Function(), Conclude: concludeResponse(p.codex, p.Format), Failed: p.api.notStored, Now: p.api.Now,
-	}
-	cfg.Record = rec
-	if p.repeatsChat() {
-		cfg.Asked = chats.Transcript(append(slices.Clone(p.History), openai.Turn{Role: "user", Text: p.Text}))
-	}
-	req.Observer = NewLive(cfg)
+	return rec
 }
 
 // owner is the token that the response belongs to: that of its conversation, so that
 // a response made for another token's conversation is part of it. One that is not
 // stored is found by its client only.
-func (p *response) owner(conversation string) string {
+func (p *response) owner(c *completions.Call) string {
 	switch {
 	case p.fork, !p.ask.Store:
 		return p.client.ID
 	case p.prev != nil:
 		return p.prev.Token
-	case conversation == "", !p.client.Access().All:
+	case c.InConversation() == "", !p.client.Access().All:
 		return p.client.ID
 	}
-	owner, err := p.api.Runs.Owner(conversation)
+	owner, err := p.api.Runs.Owner(c.InConversation())
 	if err != nil { // then nothing is started
 		return p.client.ID
 	}
@@ -317,11 +313,11 @@ func (api *API) notStored(err error) {
 	api.Logger.Error("cannot store response", "err", err)
 }
 
-// writeDirect writes the answer of a plain LLM as a response.
-func (p *response) writeDirect(x *gate.Exchange, answer completions.Completion) error {
+// Write writes the answer of a plain LLM as a response.
+func (p route) Write(x *gate.Exchange, c *completions.Call, answer completions.Completion) error {
 	live := NewLive(Config{
 		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.api.Store, Now: p.api.Now,
-		Conclude: concludeResponse(p.codex, nil), Function: p.Function(),
+		Conclude: concludeResponse(p.codex, nil), Function: c.Function(),
 	})
 	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.api.Now())
 	live.Finish(Ending{Status: openai.ResponseCompleted, Answer: answer.Text, Usage: completions.UsageOf(answer.Usage)})
