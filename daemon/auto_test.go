@@ -216,3 +216,25 @@ func TestAutoDoesNotTakeOverAConversationOfAnotherModel(t *testing.T) {
 	completed(t, g.chat(`{"model":"openhands_cheap","messages":[{"role":"user","content":"hi"}]}`, header...))
 	envelope(t, g.chat(autoAsk("again"), header...), http.StatusConflict, "model_mismatch", "model")
 }
+
+// TestTheAgentThatAutoChoseConvertsItsAnswer has an agent that is not the first one: that
+// could convert the answer, too.
+func TestTheAgentThatAutoChoseConvertsItsAnswer(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]func(g *gateway) response{
+		"chat": func(g *gateway) response { return g.chat(autoAsk("@SQL count them", chatSchema)) },
+		"response": func(g *gateway) response {
+			return g.respond(`{"model":"auto","input":"@SQL count them",` + responseSchema + `}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &writer{says: []string{paid}}
+			res := send(serve(t, fourAgents(), w.config))
+			equal(t, "the status", res.status, http.StatusOK)
+			equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_sql")
+			equal(t, "the calls", w.calls(), 1)
+			equal(t, "the profile that converts", w.prompts[0].Profile, "agent_sql")
+		})
+	}
+}

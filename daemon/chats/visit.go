@@ -89,8 +89,12 @@ func (l *draft) beginsWith(text string) bool {
 func (v *Visit) Planned() string { return string(v.plan.Kind) }
 
 // Settle lets other requests of the chat be decided. started says that the
-// request has a run of its own: the chat knows of it from now on.
+// request has a run of its own: the chat knows of it from now on. A nil visit is that of
+// a request without a chat.
 func (v *Visit) Settle(started bool) {
+	if v == nil {
+		return
+	}
 	defer v.chat.mu.Unlock()
 	if started {
 		v.commit()
@@ -374,9 +378,10 @@ func (v *Visit) Shown(conversation string) {
 	}
 }
 
-// Close says that the client has what it wanted, or is gone.
+// Close says that the client has what it wanted, or is gone. A nil visit is that of a
+// request without a chat.
 func (v *Visit) Close() {
-	if !v.closed {
+	if v != nil && !v.closed {
 		v.closed = true
 		v.r.release(v.chat)
 	}

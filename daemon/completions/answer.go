@@ -27,6 +27,8 @@ type Answer struct {
 	API        *API
 	X          *gate.Exchange
 	call       *Call
+	at         Place
+	model      string // as the client knows it
 	Attachment *run.Attachment
 
 	id       string
@@ -37,8 +39,11 @@ type Answer struct {
 	note     string     // what the user must know besides the answer
 }
 
-func newAnswer(api *API, x *gate.Exchange, c *Call, att *run.Attachment) *Answer {
-	return &Answer{API: api, X: x, call: c, Attachment: att, id: openai.CompletionPrefix + att.AnswerID(), created: att.Created().Unix()}
+func newAnswer(api *API, x *gate.Exchange, s *Started) *Answer {
+	return &Answer{
+		API: api, X: x, call: s.call, at: s.at, model: s.model(), Attachment: s.Attachment,
+		id: openai.CompletionPrefix + s.AnswerID(), created: s.Created().Unix(),
+	}
 }
 
 // newCompletionID returns the id of an answer without a run.
@@ -146,7 +151,7 @@ func (a *Answer) End(ctx context.Context) Ending {
 		return e
 	}
 	e.Problem = a.call.explain(e.Problem)
-	if a.call.visit != nil {
+	if a.at.visit != nil {
 		e.Problem = goesOn(e.Problem)
 	}
 	a.X.Failure, a.X.Seen.Code = e.Problem, e.Problem.Wire.Code

@@ -1,11 +1,9 @@
 package completions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -115,82 +114,71 @@ func (api *API) choosing(models []agentapi.Profile, description string) openai.M
 	return m
 }
 
-// resolveAuto finds the agents for modelAuto. The first one stands for the call until
-// one is chosen.
-func (api *API) resolveAuto(ctx context.Context, client gate.Client, c *Call) (agentapi.Profile, error) {
-	list, err := api.models.newest(ctx)
-	if err != nil {
-		return agentapi.Profile{}, err
-	}
-	c.router, c.routerErr = api.router(ctx)
-	if c.router != nil || c.routerErr != nil {
-		c.agents = reachable(list, client)
-	} else {
-		c.agents = candidates(list, client)
-	}
-	if len(c.agents) == 0 {
-		return agentapi.Profile{}, modelNotFound(modelAuto)
-	}
-	return c.agents[0], nil
+// choice is among which profiles modelAuto chooses, and by what.
+type choice struct {
+	agents    []agentapi.Profile // nil for other models
+	router    *routing.Router    // nil: by the agents' descriptions
+	routerErr error              // why the meta-profile cannot be used
 }
 
-// choose gives a request for modelAuto its agent: that of the conversation that goes
-// on, or a new choice. Other requests stay as they are.
+// choiceFor returns what modelAuto chooses among for a client.
+func (api *API) choiceFor(ctx context.Context, client gate.Client) (by choice, err error) {
+	list, err := api.models.newest(ctx)
+	if err != nil {
+		return choice{}, err
+	}
+	by.router, by.routerErr = api.router(ctx)
+	if by.router != nil || by.routerErr != nil {
+		by.agents = reachable(list, client)
+	} else {
+		by.agents = candidates(list, client)
+	}
+	if len(by.agents) == 0 {
+		return choice{}, modelNotFound(modelAuto)
+	}
+	return by, nil
+}
+
+// profileAt is the profile that answers a call at a place. For modelAuto it is that of
+// the conversation that goes on, or a new choice; by says in which way it was chosen.
 //
 // An agent that is not there answers in the conversations that it has, and in copies
 // of them. The backend knows what they were made with.
-func (api *API) choose(ctx context.Context, c *Call, req *run.Request) error {
-	if c.departed {
-		kept, err := api.agentOf(ctx, req)
-		if err == nil && kept != req.Profile {
-			err = modelNotFound(c.Model)
-		}
-		return err
+func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (p agentapi.Profile, by string, err error) {
+	if q.model.agents == nil && !q.model.departed {
+		return q.model.profile, "", nil
 	}
-	if c.agents == nil {
-		return nil
-	}
-	p, by, err := api.chosen(ctx, c, req)
-	if err != nil {
-		return err
-	}
-	req.Profile, req.ProfileRevision = p.Name, p.Revision
-	if by != "" {
-		req.Note = fmt.Sprintf("Routed to %s (%s)", cmp.Or(p.Agent, p.Name), by)
-	}
-	c.routed = &p
-	return nil
-}
-
-// chosen is the agent for a request, and in which way it was chosen; "" for one that
-// the conversation has already.
-func (api *API) chosen(ctx context.Context, c *Call, req *run.Request) (p agentapi.Profile, by string, err error) {
-	if kept, err := api.agentOf(ctx, req); kept != "" || err != nil {
-		if err == nil {
-			p, err = api.keptAgent(ctx, c, kept)
-		}
+	kept, err := api.agentOf(ctx, q.who.Access, at)
+	switch {
+	case err != nil:
+		return p, "", err
+	case q.model.departed && kept != q.model.profile.Name:
+		return p, "", modelNotFound(q.call.Model)
+	case q.model.departed:
+		return q.model.profile, "", nil
+	case kept != "":
+		p, err = api.keptAgent(ctx, q.model.agents, kept)
 		return p, "", err
 	}
-	if name := api.picks.get(req.Fingerprint); name != "" {
-		if i := slices.IndexFunc(c.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
-			return c.agents[i], "as before", nil
+	if name := api.picks.get(q.who.Fingerprint); name != "" {
+		if i := slices.IndexFunc(q.model.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
+			return q.model.agents[i], "as before", nil
 		}
 	}
-	if p, by, err = api.newRoute(ctx, c); err != nil {
-		return p, "", err
+	if p, by, err = api.newRoute(ctx, q.model.choice, q.call.Text); err == nil {
+		api.picks.put(q.who.Fingerprint, p.Name)
 	}
-	api.picks.put(req.Fingerprint, p.Name)
-	return p, by, nil
+	return p, by, err
 }
 
-// agentOf is the profile of the conversation that a request goes on in, or in a copy of
-// which it does; empty where there is none.
-func (api *API) agentOf(ctx context.Context, req *run.Request) (string, error) {
-	for _, id := range []string{req.ConversationID, req.Origin} {
+// agentOf is the profile of the conversation at a place, or of the one that it is a copy
+// of; empty where there is none.
+func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (string, error) {
+	for _, id := range []string{at.ConversationID, at.Origin} {
 		if id == "" {
 			continue
 		}
-		about, err := api.Runs.About(ctx, req.Access, id)
+		about, err := api.Runs.About(ctx, who, id)
 		if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
 			return "", err
 		}
@@ -204,8 +192,8 @@ func (api *API) agentOf(ctx context.Context, req *run.Request) (string, error) {
 // keptAgent is the agent that a conversation has, also one that is not there any more.
 // One with a profile only, or with an agent that the client may not use, does not go on
 // with modelAuto.
-func (api *API) keptAgent(ctx context.Context, c *Call, name string) (agentapi.Profile, error) {
-	for _, a := range c.agents {
+func (api *API) keptAgent(ctx context.Context, agents []agentapi.Profile, name string) (agentapi.Profile, error) {
+	for _, a := range agents {
 		if a.Name == name {
 			return a, nil
 		}
@@ -231,21 +219,21 @@ const (
 )
 
 // newRoute chooses for a new conversation: by the active meta-profile, or among agents.
-func (api *API) newRoute(ctx context.Context, c *Call) (p agentapi.Profile, by string, err error) {
+func (api *API) newRoute(ctx context.Context, c choice, text string) (p agentapi.Profile, by string, err error) {
 	switch {
 	case c.routerErr != nil:
 		return p, "", gate.NewProblem(gate.CodeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).About("model")
 	case c.router != nil:
-		p, err = api.routeByMeta(ctx, c)
+		p, err = api.routeByMeta(ctx, c, text)
 		return p, fmt.Sprintf(routedByMeta, c.router.Name), err
 	}
-	p, by = api.route(ctx, c)
+	p, by = api.route(ctx, c.agents, text)
 	return p, by, nil
 }
 
 // route asks the model which agent is to answer, and falls back to the rule.
-func (api *API) route(ctx context.Context, c *Call) (p agentapi.Profile, by string) {
-	ruled, sure := byWords(c.agents, c.Text)
+func (api *API) route(ctx context.Context, agents []agentapi.Profile, text string) (p agentapi.Profile, by string) {
+	ruled, sure := byWords(agents, text)
 	if sure || api.Complete == nil {
 		return ruled, routedByRule
 	}
@@ -260,14 +248,14 @@ func (api *API) route(ctx context.Context, c *Call) (p agentapi.Profile, by stri
 	defer context.AfterFunc(api.Life, cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, routePrompt(c.agents, c.Text))
+		answer, err = api.Complete(limited, routePrompt(agents, text))
 		return err
 	})
 	if err != nil {
 		api.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", ruled.Agent, "err", err)
 		return ruled, routedByRule
 	}
-	if p, ok := agentNamed(c.agents, answer.Text); ok {
+	if p, ok := agentNamed(agents, answer.Text); ok {
 		return p, routedByModel
 	}
 	api.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", ruled.Agent)
@@ -339,15 +327,4 @@ func byWords(agents []agentapi.Profile, text string) (best agentapi.Profile, sur
 
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
-}
-
-// tellRouted says which agent a call for modelAuto has got. From here on the call is
-// one for that model.
-func (c *Call) tellRouted(h http.Header, p agentapi.Profile) agentapi.Profile {
-	if c.routed == nil {
-		return p
-	}
-	c.Model = openai.ModelPrefix + c.routed.Name
-	h.Set(gate.HeaderRouted, c.Model)
-	return *c.routed
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/daemon/structured"
-	"github.com/ohgw/ohgw/internal/routing"
 )
 
 // Refusal is the reason sent to the agent for actions that the user refused; the
@@ -21,27 +20,18 @@ import (
 const Refusal = "The user refused."
 
 // Call is a request that an agent answers, read whole: a chat completion, or a response.
+// It does not change.
 type Call struct {
 	*openai.ChatRequest
 	Route   Route
 	Options gate.Options
 	Origin
 	Said
-	Chat  *chats.ID    // what the client calls the chat; nil: nothing
-	visit *chats.Visit // to that chat; nil until it is admitted
-	asked string       // the message whose answer is to go on; empty: a new one is asked
+	Chat      *chats.ID // what the client calls the chat; nil: nothing
+	continued string    // the message whose answer is to go on; empty: a new one is asked
 
 	// Schema is what the answer has to satisfy; nil: it may be any text.
 	Schema *structured.Schema
-
-	workspace string             // the directory that the client names for a new conversation
-	agents    []agentapi.Profile // among which modelAuto chooses; nil for other models
-	router    *routing.Router    // by which it chooses; nil: by the agents' descriptions
-	routerErr error              // why the meta-profile cannot be used
-	routed    *agentapi.Profile  // which one it chose
-	// departed says that the model is an agent that is not there: it was removed, or
-	// its definition is broken.
-	departed bool
 }
 
 // Route is the API by which a call comes.
@@ -112,7 +102,7 @@ func (c *Call) IsApart() bool { return c.InConversation() == "" && c.Chat == nil
 func (c *Call) tools() bool { return slices.Contains(c.Ignored, "tools") }
 
 // fingerprint identifies calls that ask for the same.
-func (c *Call) fingerprint(client gate.Client) run.Fingerprint {
+func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint {
 	h := sha256.New()
 	for _, part := range [...]string{client.ID, c.Route.Name(), c.Options.Conversation, c.Options.Confirm, c.chatKey(), c.Options.Attempt} {
 		var size [8]byte
@@ -120,8 +110,8 @@ func (c *Call) fingerprint(client gate.Client) run.Fingerprint {
 		h.Write(size[:])
 		h.Write([]byte(part))
 	}
-	if c.workspace != "" || c.Options.Confirmation != "" { // else as it always was: records outlive a release
-		h.Write([]byte("\x00" + c.workspace + "\x00" + c.Options.Confirmation + "\x00"))
+	if workspace != "" || c.Options.Confirmation != "" { // else as it always was: records outlive a release
+		h.Write([]byte("\x00" + workspace + "\x00" + c.Options.Confirmation + "\x00"))
 	}
 	if c.Options.ReadOnly {
 		h.Write([]byte("\x00" + gate.AccessRead + "\x00"))

@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // lookupTimeout bounds the question for the addresses of an image's host.
@@ -30,13 +28,12 @@ func (api *API) Chat() gate.Handler {
 		if err != nil {
 			return err
 		}
-		profile, att, err := api.Receive(x, r, c)
-		if att == nil {
+		s, err := api.Receive(x, r, c)
+		if s == nil {
 			return err
 		}
-		defer c.Leave()
-		defer att.Close()
-		w := api.AnswerOf(x, c, profile, att)
+		defer s.Close()
+		w := api.AnswerOf(x, s)
 		if c.Stream {
 			return w.stream(r.Context())
 		}
@@ -44,78 +41,48 @@ func (api *API) Chat() gate.Handler {
 	}
 }
 
-// resolveCall is the profile that answers a call, whether the list that it is from
-// was old, and whether no agent is wanted. The conversation that the call names
-// must be open to its client.
-func (api *API) resolveCall(ctx context.Context, client gate.Client, c *Call) (p agentapi.Profile, old, utility bool, err error) {
-	if err := api.Runs.MayName(client.Access(), c.InConversation()); err != nil {
-		return p, false, false, c.explain(err)
-	}
-	p, old, err = api.resolve(ctx, client, c.Model)
-	if utility = err != nil && c.Model == modelUtility; utility {
-		p, err = api.resolveUtility(ctx, client)
-	}
-	switch {
-	case err == nil:
-	case c.Model == modelAuto:
-		p, err = api.resolveAuto(ctx, client, c)
-	case gate.CodeIs(err, gate.CodeModelNotFound) && client.Allows(c.Model) && strings.HasPrefix(c.Model, openai.ModelPrefix+agentapi.AgentPrefix):
-		// Its conversations go on without it: see choose.
-		p, c.departed, err = agentapi.Profile{Name: strings.TrimPrefix(c.Model, openai.ModelPrefix)}, true, nil
-	}
-	return p, old, utility, err
-}
-
 // Receive takes a call up to the run that answers it. There is none for a call
 // that failed, or that was answered without an agent. Whoever gets one has to
-// leave the call.
-func (api *API) Receive(x *gate.Exchange, r *http.Request, c *Call) (profile *agentapi.Profile, att *run.Attachment, err error) {
-	p, old, utility, err := api.resolveCall(r.Context(), x.Client, c)
+// close it.
+func (api *API) Receive(x *gate.Exchange, r *http.Request, c *Call) (*Started, error) {
+	m, err := api.modelOf(r.Context(), x.Client, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	task, behind := taskOf(c, r.Header, utility)
+	task, behind := taskOf(c, r.Header, m.utility)
 	switch {
-	case behind && (utility || api.Housekeeping != HousekeepingAgent):
-		return nil, nil, api.housekeep(r.Context(), x, c, p, task)
+	case behind && (m.utility || api.Housekeeping != HousekeepingAgent):
+		return nil, api.housekeep(r.Context(), x, c, m.profile, task)
 	case !behind && !c.Alone: // which is not part of the chat
-		if c.Chat = api.chatOf(x.Client, c, r.Header); c.Chat == nil {
-			api.afterCall(x.Client, c)
-		}
+		c = api.inChat(x.Client, c, r.Header)
 	}
-	defer func() {
-		if att == nil {
-			c.Leave()
-		}
-	}()
-	found, err := api.submit(r, x.Client, c, p)
-	p = c.tellRouted(x.Header(), p)
+	s, err := api.submit(x, r, c, m)
 	if errors.Is(err, run.ErrGone) {
-		return nil, nil, err
+		return nil, err
 	}
 	if errors.Is(err, errDirect) {
-		return nil, nil, api.housekeep(r.Context(), x, c, p, housekeeping.Other)
+		return nil, api.housekeep(r.Context(), x, c, m.profile, housekeeping.Other)
 	}
-	if old {
-		api.models.used(r.Context(), p.Name, err == nil && !found.Replayed())
+	if m.old {
+		api.models.used(r.Context(), m.profile.Name, err == nil && !s.Replayed())
 	}
 	if err != nil {
 		problem := c.explain(err)
 		api.models.doubt(r.Context(), problem)
-		return nil, nil, problem
+		return nil, problem
 	}
 	x.Header().Set(gate.HeaderSandbox, api.SandboxStatus(r.Context()).Level)
-	return &p, found, nil
+	return s, nil
 }
 
 // AnswerOf is the answer to a call, before anything of it is sent.
-func (api *API) AnswerOf(x *gate.Exchange, c *Call, profile *agentapi.Profile, att *run.Attachment) *Answer {
-	x.Attached(att, c.Options.Key != "")
-	if names := api.ignored(c, att); len(names) > 0 {
+func (api *API) AnswerOf(x *gate.Exchange, s *Started) *Answer {
+	x.Attached(s.Attachment, s.call.Options.Key != "")
+	if names := api.ignored(s.call, s.Attachment); len(names) > 0 {
 		x.Header().Set(gate.HeaderIgnored, strings.Join(names, ", "))
 	}
-	w := newAnswer(api, x, c, att)
-	w.note = api.imageNote(c, *profile)
+	w := newAnswer(api, x, s)
+	w.note = api.imageNote(s.call, s.at.profile)
 	return w
 }
 
@@ -159,53 +126,6 @@ func (api *API) CheckHosts(ctx context.Context, images []string) error {
 		}
 	}
 	return nil
-}
-
-// submit finds or starts the run that answers the call.
-func (api *API) submit(r *http.Request, client gate.Client, c *Call, profile agentapi.Profile) (_ *run.Attachment, err error) {
-	ctx := r.Context()
-	if c.workspace, err = api.NamedWorkspace(r, client, c.Options); err != nil {
-		return nil, err
-	}
-	req := run.Request{
-		Asker: run.Asker{
-			Access: client.Access(), Who: client.Name, Fingerprint: c.fingerprint(client),
-			IdempotencyKey: c.Options.Key, Retry: c.Options.Retry, Fresh: c.Options.Fresh,
-		},
-		Place: run.Place{
-			ConversationID: c.InConversation(), Existing: c.Existing, Once: c.Once,
-			Origin: c.Copied, From: c.Last, Keep: c.Keep && c.IsApart(),
-			Workspace: c.workspace, Named: c.workspace != "", ReadOnly: c.Options.ReadOnly,
-		},
-		Terms: run.Terms{
-			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive,
-			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, client), Least: client.Confirm,
-		},
-		Words: run.Words{
-			System: c.system(), Message: c.message(), Quoted: api.Quoted(c),
-			Compose: c.Compose, Kind: c.Kind, Decision: c.decision(),
-		},
-		Course: run.Course{
-			Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details,
-			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
-		},
-	}
-	if req.Origin != "" && req.Keep {
-		req.ConversationID = uuid.New()
-	}
-	att, err := api.begin(ctx, c, req)
-	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
-		return att, err
-	}
-	// The same failure is about to be returned again. If the user has repaired
-	// the profile meanwhile, our list of profiles may be out of date.
-	list, err := api.models.newest(ctx)
-	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
-		att.Forgo()
-		req.ProfileRevision = p.Revision
-		return api.begin(ctx, c, req)
-	}
-	return att, nil
 }
 
 // explain is the problem that err is to this call.

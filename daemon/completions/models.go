@@ -54,6 +54,43 @@ func (api *API) resolve(ctx context.Context, client gate.Client, model string) (
 	return p, old, nil
 }
 
+// model is what a call may be answered with.
+type model struct {
+	profile agentapi.Profile // for modelAuto the first of its agents, until one is chosen
+	choice
+	old     bool // the list that the profile is from was old
+	utility bool // no agent is wanted
+	// departed says that the model is an agent that is not there: it was removed, or
+	// its definition is broken.
+	departed bool
+}
+
+// modelOf finds the model of a call. The conversation that the call names must be open
+// to its client.
+func (api *API) modelOf(ctx context.Context, client gate.Client, c *Call) (model, error) {
+	if err := api.Runs.MayName(client.Access(), c.InConversation()); err != nil {
+		return model{}, c.explain(err)
+	}
+	p, old, err := api.resolve(ctx, client, c.Model)
+	switch {
+	case err == nil:
+		return model{profile: p, old: old}, nil
+	case c.Model == modelUtility:
+		p, err = api.resolveUtility(ctx, client)
+		return model{profile: p, utility: true}, err
+	case c.Model == modelAuto:
+		by, err := api.choiceFor(ctx, client)
+		if err != nil {
+			return model{}, err
+		}
+		return model{profile: by.agents[0], choice: by}, nil
+	case gate.CodeIs(err, gate.CodeModelNotFound) && client.Allows(c.Model) && strings.HasPrefix(c.Model, openai.ModelPrefix+agentapi.AgentPrefix):
+		// Its conversations go on without it: see profileAt.
+		return model{profile: agentapi.Profile{Name: strings.TrimPrefix(c.Model, openai.ModelPrefix)}, departed: true}, nil
+	}
+	return model{}, err
+}
+
 // resolveUtility finds the profile that answers for modelUtility.
 func (api *API) resolveUtility(ctx context.Context, client gate.Client) (agentapi.Profile, error) {
 	list, _, err := api.models.quick(ctx)

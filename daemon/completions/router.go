@@ -40,9 +40,9 @@ func reachable(list []agentapi.Profile, client gate.Client) []agentapi.Profile {
 // routeByMeta asks the classifier of a meta-profile which profile is to answer. Nothing
 // is guessed: as in OpenHands, an answer without one is an error, and so is a profile that
 // is gone. An agent that the message names takes it.
-func (api *API) routeByMeta(ctx context.Context, c *Call) (agentapi.Profile, error) {
+func (api *API) routeByMeta(ctx context.Context, c choice, text string) (agentapi.Profile, error) {
 	if agents := slices.DeleteFunc(slices.Clone(c.agents), func(p agentapi.Profile) bool { return p.Agent == "" }); len(agents) > 0 {
-		if p, sure := byWords(agents, c.Text); sure {
+		if p, sure := byWords(agents, text); sure {
 			return p, nil
 		}
 	}
@@ -63,7 +63,7 @@ func (api *API) routeByMeta(ctx context.Context, c *Call) (agentapi.Profile, err
 	defer context.AfterFunc(api.Life, cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, routerPrompt(r, c.Text))
+		answer, err = api.Complete(limited, routerPrompt(r, text))
 		return err
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func (a *Answer) stream(ctx context.Context) error {
 	a.X.Seen.Answer = gate.AnswerStream
 	s := &streamer{
 		Answer: a,
-		chunks: openai.NewChunks(a.id, a.call.Model, a.created, a.call.IncludeUsage),
+		chunks: openai.NewChunks(a.id, a.model, a.created, a.call.IncludeUsage),
 		events: sse.NewWriter(a.X, a.X.FlushNow),
 	}
 	a.X.StreamHeaders()

@@ -75,7 +75,7 @@ func (p *WholeWriter) Failed(ctx context.Context, e Ending) error {
 // joins this job and gets the failure with its own status (docs/adr/0005).
 func (p *WholeWriter) breakOff(e Ending) error {
 	c := openai.Completion{
-		ID: p.id, Model: p.call.Model, Created: p.created, Usage: e.Usage,
+		ID: p.id, Model: p.model, Created: p.created, Usage: e.Usage,
 		Extension: &openai.Extension{RunStatus: statusOr(e.Status), Message: e.Problem.Wire.Message, Code: e.Problem.Wire.Code},
 	}
 	_, err := p.X.Write(append(c.AppendFailure(nil, e.Problem.Wire), '\n'))
@@ -89,7 +89,7 @@ func (p *WholeWriter) breakOff(e Ending) error {
 }
 
 func (p *WholeWriter) write(ctx context.Context, c openai.Completion, status string) error {
-	c.ID, c.Model, c.Created, c.Conversation = p.id, p.call.Model, p.created, p.Attachment.ConversationID()
+	c.ID, c.Model, c.Created, c.Conversation = p.id, p.model, p.created, p.Attachment.ConversationID()
 	c.Reasoning = p.lines.String()
 	p.NoteSent(c.Content)
 	body := append(c.Append(nil), '\n')

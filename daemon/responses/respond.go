@@ -51,24 +51,23 @@ func (api *API) Respond() gate.Handler {
 		if err != nil {
 			return err
 		}
-		profile, att, err := api.Receive(x, r, p.Call)
-		if err == nil && att == nil {
+		s, err := api.Receive(x, r, p.Call)
+		if err == nil && s == nil {
 			p.release()
 			return nil // answered without an agent
 		}
-		if err != nil || att.Replayed() {
+		if err != nil || s.Replayed() {
 			p.release()
 		}
 		if err != nil {
 			return p.explain(err)
 		}
-		defer p.Leave()
-		defer att.Close()
-		live, ok := att.Observer().(*Live)
+		defer s.Close()
+		live, ok := s.Observer().(*Live)
 		if !ok {
 			return gate.NewProblem(gate.CodeInternal, "Internal error in ohgw; its log has the cause.", errors.New("a run without a response"))
 		}
-		w := &responder{Answer: api.AnswerOf(x, p.Call, profile, att), live: live, api: api}
+		w := &responder{Answer: api.AnswerOf(x, s), live: live, api: api}
 		x.Note(slog.String("response_id", live.ID()))
 		switch {
 		case p.ask.Stream:

@@ -1,0 +1,124 @@
+package completions
+
+import (
+	"net/http"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/conns"
+	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// asked is a call with all that its place depends on.
+type asked struct {
+	call      *Call
+	model     model
+	workspace string // the directory that the client names for a new conversation; empty: none
+	who       run.Asker
+}
+
+// Started is the run that answers a call.
+type Started struct {
+	*run.Attachment
+	call *Call
+	at   Place
+}
+
+// Close ends the attachment, and the visit to the chat.
+func (s *Started) Close() {
+	s.Attachment.Close()
+	s.at.visit.Close()
+}
+
+// model is the model of the answer, as its client knows it. A call for modelAuto is one
+// for the model that was chosen.
+func (s *Started) model() string {
+	if s.at.routed {
+		return openai.ModelPrefix + s.at.profile.Name
+	}
+	return s.call.Model
+}
+
+// submit finds or starts the run that answers a call.
+func (api *API) submit(x *gate.Exchange, r *http.Request, c *Call, m model) (*Started, error) {
+	workspace, err := api.NamedWorkspace(r, x.Client, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	q := asked{call: c, model: m, workspace: workspace, who: run.Asker{
+		Access: x.Client.Access(), Who: x.Client.Name, Fingerprint: c.fingerprint(x.Client, workspace),
+		IdempotencyKey: c.Options.Key, Retry: c.Options.Retry, Fresh: c.Options.Fresh,
+	}}
+	s, err := api.start(x, r, q)
+	if err != nil || !s.Replayed() || s.RepeatsUntil().IsZero() {
+		return s, err
+	}
+	// The same failure is about to be returned again. If the user has repaired
+	// the profile meanwhile, our list of profiles may be out of date.
+	list, err := api.models.newest(r.Context())
+	p, ok := find(list, c.Model)
+	if err != nil || !ok || p.Revision == s.at.profile.Revision {
+		return s, nil
+	}
+	s.Forgo()
+	defer s.Close()
+	q.model.profile.Revision = p.Revision
+	return api.start(x, r, q)
+}
+
+// start asks for a run, and waits until its conversation is open.
+func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
+	s, err := api.admit(x, r, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Opened(r.Context()); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// admit asks for a run at the place of a call. The chat is held throughout, and free
+// again when admit returns.
+func (api *API) admit(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
+	visit, err := api.enter(q.call)
+	if err != nil {
+		return nil, err
+	}
+	var att *run.Attachment
+	defer func() {
+		visit.Settle(att != nil && !att.Replayed())
+		if att == nil {
+			visit.Close()
+		}
+	}()
+	at, err := api.place(r.Context(), q, visit)
+	if err != nil {
+		return nil, err
+	}
+	at.report(x.Header())
+	if att, err = api.Runs.Admit(api.request(x, r, q, at)); err != nil {
+		return nil, err
+	}
+	return &Started{Attachment: att, call: q.call, at: at}, nil
+}
+
+// request is what is asked of the runs, whole.
+func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) run.Request {
+	c, profile := q.call, at.profile
+	return run.Request{
+		Asker: q.who,
+		Place: at.Place,
+		Terms: run.Terms{
+			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive, Note: at.note,
+			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, x.Client), Least: x.Client.Confirm,
+		},
+		Words: api.words(c, at),
+		Course: run.Course{
+			Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details,
+			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
+		},
+	}
+}
