@@ -227,11 +227,16 @@ func packageVariables(group []source) func(*ast.Ident) bool {
 // checked is a package with the types of its names, as far as they are known without
 // its imports. The errors are about these alone.
 func checked(group []source, info *types.Info) *types.Package {
+	return checkedWith(group, info, nowhere{})
+}
+
+// checkedWith is checked with the imports that an importer knows.
+func checkedWith(group []source, info *types.Info, imports types.Importer) *types.Package {
 	var trees []*ast.File
 	for _, s := range group {
 		trees = append(trees, s.tree)
 	}
-	config := types.Config{Error: func(error) {}, Importer: nowhere{}}
+	config := types.Config{Error: func(error) {}, Importer: imports}
 	pkg, _ := config.Check(group[0].dir, group[0].set, trees, info)
 	return pkg
 }
