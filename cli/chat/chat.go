@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/cli/chat/answer"
+	"github.com/ohgw/ohgw/cli/chat/attach"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
@@ -60,9 +62,9 @@ type options struct {
 	settings     kit.SettingFlags
 	sandbox      kit.SettingFlags // those of the settings that are the sandbox's
 
-	events   *events // for --json
-	wasSetUp bool    // questions were asked already
-	alone    bool    // the user has not typed "chat"
+	events   *answer.Events // for --json
+	wasSetUp bool           // questions were asked already
+	alone    bool           // the user has not typed "chat"
 }
 
 // New makes the command "chat".
@@ -207,7 +209,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if _, err := kit.RunsHere(s); err != nil {
 		return err
 	}
-	images, err := readImages(o.images)
+	images, err := attach.Images(o.images)
 	if err != nil {
 		return err
 	}
@@ -269,7 +271,7 @@ func (c *session) choose(ctx context.Context, s *config.Settings, once bool) err
 type session struct {
 	*options
 
-	images []attachment
+	images []tui.Image
 	client *gateway.Client
 	// unresolved says that model is as the user typed it, because the gateway had no list.
 	unresolved bool

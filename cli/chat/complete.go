@@ -3,6 +3,7 @@ package chat
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/setup"
 )
@@ -11,11 +12,11 @@ import (
 func completeConversations(a *kit.App) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		const keepOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		r, err := recent(a)
+		r, err := recent.Open(a)
 		if err != nil {
 			return nil, keepOrder
 		}
-		list, err := r.read()
+		list, err := r.Read()
 		if err != nil {
 			return nil, keepOrder
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ohgw/ohgw/cli/chat/answer"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/netcause"
@@ -19,7 +20,7 @@ func (c *session) faultOf(err error) error {
 	if !ok {
 		return err
 	}
-	f := &fault.Error{Msg: sentence(e.Message), Code: fault.OfGateway(e.Code), Err: e.Err}
+	f := &fault.Error{Msg: answer.Sentence(e.Message), Code: fault.OfGateway(e.Code), Err: e.Err}
 	if e.Err != nil {
 		f.Err = netcause.Of(e.Err)
 	}

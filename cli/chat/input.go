@@ -19,9 +19,6 @@ const (
 	// maxStdin bounds what is read of stdin, in bytes. The gateway has limits of
 	// its own; this one is for memory.
 	maxStdin = 32 << 20
-	// maxImage bounds an image, in bytes: a request holds 32 MiB, and base64
-	// makes three bytes four.
-	maxImage = 20 << 20
 	// stdinPatience is how long ohgw waits for stdin before it says so.
 	stdinPatience = 3 * time.Second
 )

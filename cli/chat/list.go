@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/tui"
@@ -23,11 +24,11 @@ type conversationJSON struct {
 // list prints the conversations of this machine, the latest first: those that
 // have a text in their title, in any case.
 func (o *options) list(text string) error {
-	r, err := recent(o.App)
+	r, err := recent.Open(o.App)
 	if err != nil {
 		return err
 	}
-	all, err := r.read()
+	all, err := r.Read()
 	if err != nil {
 		return err
 	}

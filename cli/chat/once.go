@@ -5,70 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ohgw/ohgw/cli/chat/answer"
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/tui"
+	"github.com/ohgw/ohgw/tui/wrap"
 )
-
-// turnJSON is what a turn was, for programs.
-type turnJSON struct {
-	Answer       string       `json:"answer"`
-	Model        string       `json:"model"`
-	Conversation string       `json:"conversation"`
-	Workspace    string       `json:"workspace,omitempty"`
-	Access       string       `json:"workspace_access,omitempty"` // "read" or "write"; "" where the conversation had it before
-	RequestID    string       `json:"request_id"`
-	Status       string       `json:"status"` // of the run: "finished", "paused", ...
-	Finish       string       `json:"finish"`
-	Notice       string       `json:"notice,omitempty"`
-	Waiting      []actionJSON `json:"waiting,omitempty"` // for a confirmation
-	Blocked      []blockJSON  `json:"sandbox_blocked,omitempty"`
-	Progress     []string     `json:"progress"`
-	Ignored      []string     `json:"ignored"`
-	Usage        usageJSON    `json:"usage"`
-	Seconds      float64      `json:"seconds"`
-	Error        *errorJSON   `json:"error,omitempty"`
-
-	taken bool  // by the gateway
-	speed speed // of its calls of models
-}
-
-type actionJSON struct {
-	Tool string `json:"tool"`
-	Line string `json:"line"`
-}
-
-// blockJSON is something that the sandbox refused.
-type blockJSON struct {
-	Access string `json:"access"`
-	Target string `json:"target"`
-	Why    string `json:"why"`
-	Allow  string `json:"allow,omitempty"` // after "ohgw sandbox allow"
-}
-
-type usageJSON struct {
-	Prompt     int64    `json:"prompt_tokens"`
-	Cached     int64    `json:"cached_tokens"`
-	Completion int64    `json:"completion_tokens"`
-	Reasoning  int64    `json:"reasoning_tokens"`
-	Cost       *float64 `json:"cost"` // US dollars; null where it is unknown
-}
-
-type errorJSON struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Cause   string `json:"cause,omitempty"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-// show is where the pieces of an answer go. An error ends the turn.
-type show interface {
-	piece(p piece) error
-	// end is called once; whole says whether the answer came to its end.
-	end(t turnJSON, whole bool) error
-}
 
 // once asks one question and prints the answer.
 func (c *session) once(ctx context.Context) (err error) {
@@ -82,10 +28,10 @@ func (c *session) once(ctx context.Context) (err error) {
 	if errors.Is(err, kit.ErrReaderGone) {
 		return err
 	}
-	if e := out.end(t, err == nil); e != nil {
+	if e := out.End(t, err == nil); e != nil {
 		return e
 	}
-	if how := t.speed.String(); how != "" && !c.JSON {
+	if how := t.Speed.String(); how != "" && !c.JSON {
 		c.Detail("speed: %s", how)
 	}
 	if err == nil {
@@ -95,15 +41,15 @@ func (c *session) once(ctx context.Context) (err error) {
 }
 
 // show chooses how the answer is printed.
-func (c *session) show() show {
+func (c *session) show() answer.Show {
 	if c.events != nil {
 		return c.events
 	}
-	return speak(c.App, &textAnswer{App: c.App, live: c.stream || c.Stdout.TTY()})
+	return answer.ForPeople(c.App, c.stream || c.Stdout.TTY())
 }
 
 // turn asks the question and reads its answer.
-func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
+func (c *session) turn(ctx context.Context, out answer.Show) (answer.Turn, error) {
 	q := gateway.Question{
 		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, ReadOnly: c.readOnly,
 	}
@@ -111,21 +57,21 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		q.Model = activeModel
 	}
 	for _, image := range c.images {
-		q.Images = append(q.Images, image.dataURL)
+		q.Images = append(q.Images, image.DataURL)
 	}
 	began := c.Now()
-	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Access: c.access(), Progress: []string{}, Ignored: []string{}}
-	c.events.know(t)
+	t := answer.Turn{Model: q.Model, Conversation: q.Conversation, Access: c.access(), Progress: []string{}, Ignored: []string{}}
+	c.events.Know(t)
 	err := c.read(ctx, q, &t, out)
 	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
-	if c.conversation != "" && t.taken {
+	if c.conversation != "" && t.Taken {
 		c.remember(ctx, &t)
 	}
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		if e.Conversation != "" {
 			t.Conversation = e.Conversation
 		}
-		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
+		t.Status, t.Error = "error", &answer.Failure{Code: e.Code, Message: e.Message}
 		if e.Code == "model_not_found" {
 			switch again, explained := c.anotherModel(ctx, e); {
 			case again:
@@ -173,34 +119,34 @@ func (c *session) access() string {
 }
 
 // read takes the pieces of an answer.
-func (c *session) read(ctx context.Context, q gateway.Question, t *turnJSON, out show) error {
-	var whole transcript
+func (c *session) read(ctx context.Context, q gateway.Question, t *answer.Turn, out answer.Show) error {
+	var whole answer.Transcript
 	for p, err := range c.client.Ask(ctx, q) {
 		if err != nil {
-			t.Answer = whole.answer(gateway.Done{})
+			t.Answer = whole.Answer(gateway.Done{})
 			return err
 		}
-		for _, p := range whole.add(p) {
-			if err := out.piece(p); err != nil {
+		for _, p := range whole.Add(p) {
+			if err := out.Piece(p); err != nil {
 				return err
 			}
 		}
 		switch p := p.(type) {
 		case gateway.Started:
-			t.taken, t.Conversation, t.RequestID = true, p.Conversation, p.RequestID
+			t.Taken, t.Conversation, t.RequestID = true, p.Conversation, p.RequestID
 			t.Workspace = p.Workspace
 			t.Ignored = append(t.Ignored[:0], p.Ignored...)
 		case gateway.Done:
-			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.answer(p)
-			t.Usage = usageJSON(p.Usage)
+			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.Answer(p)
+			t.Usage = answer.Usage(p.Usage)
 			for _, w := range p.Waiting {
-				t.Waiting = append(t.Waiting, actionJSON(w))
+				t.Waiting = append(t.Waiting, answer.Action(w))
 			}
 			for _, b := range p.Blocked {
-				t.Blocked = append(t.Blocked, blockJSON{b.Access, b.Target, b.Why, b.Allow})
+				t.Blocked = append(t.Blocked, answer.Block{Access: b.Access, Target: b.Target, Why: b.Why, Allow: b.Allow})
 			}
 		}
-		t.Progress, t.speed = append(t.Progress[:0], whole.progress...), whole.speed
+		t.Progress, t.Speed = append(t.Progress[:0], whole.Progress...), whole.Speed
 	}
 	return nil
 }
@@ -226,7 +172,7 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 
 // unfinished is the error for a turn that did not come to its end, though
 // nothing broke.
-func (c *session) unfinished(t turnJSON) error {
+func (c *session) unfinished(t answer.Turn) error {
 	goOn := "continue with " + c.command() + " -p "
 	if c.model != "" && c.model != demoModel {
 		goOn += "--model " + c.model + " "
@@ -240,13 +186,30 @@ func (c *session) unfinished(t turnJSON) error {
 	case t.Status == "refused":
 		return noAnswer("the message was not answered, because a hook refused it", "send another message, or change the hook in ~/.openhands/hooks.json")
 	case t.Status != "finished" && t.Finish == "length":
-		return &fault.Error{Msg: "the run ended early: " + sentence(setup.Clean(t.Notice)), Hint: goOn + ` "go on"`, Code: fault.Budget}
+		return &fault.Error{Msg: "the run ended early: " + answer.Sentence(setup.Clean(t.Notice)), Hint: goOn + ` "go on"`, Code: fault.Budget}
 	case t.Status != "finished":
-		return noAnswer("the run ended early: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`)
+		return noAnswer("the run ended early: "+answer.Sentence(setup.Clean(t.Notice)), goOn+` "go on"`)
 	}
 	return nil
 }
 
 func noAnswer(msg, hint string) *fault.Error {
 	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Agent}
+}
+
+// titleWidth is how much of a question is its title, as in tui.
+const titleWidth = 60
+
+// remember keeps the conversation of a question that named one. The question does not
+// fail if that cannot be kept.
+func (c *session) remember(ctx context.Context, t *answer.Turn) {
+	r, err := recent.Open(c.App)
+	if err == nil {
+		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
+			ID: t.Conversation, Model: t.Model, Title: wrap.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(), Workspace: t.Workspace,
+		})
+	}
+	if err != nil {
+		c.Detail("the conversation was not added to the recent ones: %v", err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -74,11 +75,11 @@ func means(wanted, id, title string) bool {
 // offered are the conversations that are meant, the last used first: those that chats
 // of this user have begun, and those that the backend keeps.
 func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option, error) {
-	r, err := recent(c.App)
+	r, err := recent.Open(c.App)
 	if err != nil {
 		return nil, err
 	}
-	chats, err := r.read()
+	chats, err := r.Read()
 	if err != nil {
 		return nil, err
 	}

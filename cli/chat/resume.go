@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -42,11 +43,11 @@ func (c *session) knows(ctx context.Context, id string) bool {
 // lastConversation takes the conversation that was used last in the current
 // directory, else in no directory of the user's, and its model.
 func (c *session) lastConversation(ctx context.Context) error {
-	r, err := recent(c.App)
+	r, err := recent.Open(c.App)
 	if err != nil {
 		return err
 	}
-	list, err := r.read()
+	list, err := r.Read()
 	if err != nil {
 		return err
 	}

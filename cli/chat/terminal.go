@@ -2,9 +2,10 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
+	"github.com/ohgw/ohgw/cli/chat/attach"
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/shellword"
@@ -14,10 +15,11 @@ import (
 
 // terminal opens the chat on the terminal.
 func (c *session) terminal(ctx context.Context, look config.Chat) error {
-	recent, err := recent(c.App)
+	known, err := recent.Open(c.App)
 	if err != nil {
 		return err
 	}
+	clipboard := attach.System(c.App)
 	cfg := tui.Config{
 		Endpoint: c.client, History: c.client, Guard: c.client,
 		Place: tui.Place{Title: c.place(), Notice: strings.TrimSpace(c.notice(ctx) + "\n" + c.damageNotice(ctx)), Demo: c.model == demoModel},
@@ -26,8 +28,8 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start:  startOf(c),
 		Locate: c.locate, Local: c.local, AddModel: c.addModel, Store: c.store,
-		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
-		Lend: c.lend(ctx), Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
+		NewID: uuid.New, Now: c.Now, Recent: known, Edit: c.edit,
+		Lend: c.lend(ctx), Copy: clipboard.Copy, PasteImage: clipboard.Paste, ReadImage: c.readImage, Save: c.save,
 	}
 	cfg.Hints.NoModels = c.firstModel(ctx)
 	if c.own != nil {
@@ -46,13 +48,10 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 // startOf is how the chat begins.
 func startOf(c *session) tui.Start {
 	s := tui.Start{
-		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
+		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Images: c.images, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
 	}
 	if c.unresolved {
 		s.Find = typedModel{c.model, c.damagedProfile}.late
-	}
-	for _, image := range c.images {
-		s.Images = append(s.Images, image.forTerminal())
 	}
 	return s
 }
@@ -87,27 +86,10 @@ func (c *session) command() string {
 	return strings.Join(words, " ")
 }
 
-func (i attachment) forTerminal() tui.Image {
-	return tui.Image{Name: i.name, DataURL: i.dataURL, Size: i.size}
-}
-
 func (c *session) readImage(_ context.Context, path string) (tui.Image, error) {
 	path, err := c.Expand(path)
 	if err != nil {
 		return tui.Image{}, err
 	}
-	image, err := readImage(path)
-	return image.forTerminal(), err
-}
-
-func (c *session) pasteImage(ctx context.Context) (tui.Image, error) {
-	data, err := systemClipboard(c.App).image(ctx)
-	if err != nil {
-		return tui.Image{}, err
-	}
-	image, err := newImage("clipboard", data)
-	if err != nil {
-		return tui.Image{}, fmt.Errorf("there is no image in the clipboard that can be sent: it %w", err)
-	}
-	return image.forTerminal(), nil
+	return attach.Image(path)
 }

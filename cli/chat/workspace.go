@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/cli/chat/answer"
+	"github.com/ohgw/ohgw/cli/chat/recent"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -65,11 +67,11 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 // resume leaves the conversation of the command line where it works. Those that
 // are begun later work in the current directory, if that needs no question.
 func (c *session) resume(ctx context.Context, s *config.Settings) error {
-	r, err := recent(c.App)
+	r, err := recent.Open(c.App)
 	if err != nil {
 		return err
 	}
-	if list, err := r.read(); err == nil {
+	if list, err := r.Read(); err == nil {
 		if i := slices.IndexFunc(list, func(x tui.Conversation) bool { return x.ID == c.conversation }); i >= 0 {
 			c.resumes = list[i].Workspace
 		}
@@ -119,7 +121,7 @@ func (c *session) namedWorkspace(ctx context.Context, s *config.Settings) error 
 		return err
 	}
 	if can := c.choices(ctx, s); !can.allow(dir) {
-		return fault.New("this chat cannot work in "+dir, "let ohgw choose a directory: --workspace none", errors.New(sentence(can.refusal(dir))))
+		return fault.New("this chat cannot work in "+dir, "let ohgw choose a directory: --workspace none", errors.New(answer.Sentence(can.refusal(dir))))
 	}
 	c.directory = dir
 	if c.conversation != "" {

@@ -39,34 +39,83 @@ func TestTheTableOfSizesIsTrue(t *testing.T) {
 	}
 }
 
+// What a package has at most: files, and packages of ohgw that it imports.
+const mostFiles, mostImports = 20, 40
+
 // A package of setup that puts several things together is several packages.
 func TestNoPackageOfSetupAssemblesEverything(t *testing.T) {
 	t.Parallel()
-	const mostImports, mostFiles = 40, 20
-	imports, files := map[string]map[string]bool{}, map[string]int{}
+	sizes := sizesBelow(t, "setup")
+	if len(sizes) < 10 {
+		t.Fatalf("setup has only %d packages", len(sizes))
+	}
+	for dir, n := range sizes {
+		if n.files+n.tests > mostFiles || n.imports > mostImports {
+			t.Errorf("%s has %d files and imports %d packages of ohgw; %d and %d are the most", dir, n.files+n.tests, n.imports, mostFiles, mostImports)
+		}
+	}
+}
+
+// wide are the packages of the commands and of the chat that have more files, with how many.
+// The numbers only go down.
+var wide = map[string]int{
+	"tui":         35, // one screen and the chat line by line
+	"tui/session": 23, // the chat without a screen
+}
+
+// Neither does a command, or a part of the chat, do everything in one package. Tests are not
+// counted: most of them are of the whole program.
+func TestNoPackageOfTheCommandsHasEverything(t *testing.T) {
+	t.Parallel()
+	sizes := sizesBelow(t, "cli", "tui")
+	if len(sizes) < 20 {
+		t.Fatalf("cli and tui have only %d packages", len(sizes))
+	}
+	for dir, n := range sizes {
+		most := mostFiles
+		if known, ok := wide[dir]; ok {
+			most = known
+			if n.files < known {
+				t.Errorf("%s has only %d files; lower its number in the list of wide packages, or take it out", dir, n.files)
+			}
+		}
+		if n.files > most || n.imports > mostImports {
+			t.Errorf("%s has %d files and imports %d packages of ohgw; %d and %d are the most", dir, n.files, n.imports, most, mostImports)
+		}
+	}
+}
+
+// size is how many files and imports a package has.
+type size struct {
+	files, tests int
+	imports      int // packages of ohgw; those of tests are not counted
+}
+
+// sizesBelow are the sizes of the packages of some trees.
+func sizesBelow(t *testing.T, trees ...string) map[string]size {
+	t.Helper()
+	imports, sizes := map[string]map[string]bool{}, map[string]size{}
 	for _, s := range sources(t) {
-		if !within(s.dir, "setup") {
+		if !inTrees(s.dir, trees) {
 			continue
 		}
-		files[s.dir]++
+		n := sizes[s.dir]
 		if s.test {
+			n.tests++
+			sizes[s.dir] = n
 			continue
+		}
+		n.files++
+		if imports[s.dir] == nil {
+			imports[s.dir] = map[string]bool{}
 		}
 		for _, spec := range s.tree.Imports {
-			if imports[s.dir] == nil {
-				imports[s.dir] = map[string]bool{}
-			}
 			if at, err := strconv.Unquote(spec.Path.Value); err == nil && within(at, module) {
 				imports[s.dir][at] = true
 			}
 		}
+		n.imports = len(imports[s.dir])
+		sizes[s.dir] = n
 	}
-	if len(files) < 10 {
-		t.Fatalf("setup has only %d packages", len(files))
-	}
-	for dir, n := range files {
-		if n > mostFiles || len(imports[dir]) > mostImports {
-			t.Errorf("%s has %d files and imports %d packages of ohgw; %d and %d are the most", dir, n, len(imports[dir]), mostFiles, mostImports)
-		}
-	}
+	return sizes
 }

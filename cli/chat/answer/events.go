@@ -1,13 +1,10 @@
-package chat
+package answer
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
-
-	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -21,14 +18,14 @@ import (
 // without that. docs/chat-events.schema.json is the contract.
 const eventsVersion = 1
 
-// events prints one question for programs: an event a line, and the end last,
+// Events prints one question for programs: an event a line, and the end last,
 // whatever ends the command. It asks nothing.
-type events struct {
+type Events struct {
 	out     *iostream.Writer
 	verbose bool // tell what each call of a model took
 
 	mu    sync.Mutex
-	turn  turnJSON // as far as it went
+	turn  Turn // as far as it went
 	ended bool
 }
 
@@ -57,8 +54,8 @@ type eventJSON struct {
 type refusedJSON struct {
 	Type   string `json:"type"` // "approval_refused"
 	Needed string `json:"needed"`
-	*actionJSON
-	*blockJSON
+	*Action
+	*Block
 }
 
 // What needs a person: the confirmation of an action, or a grant of the sandbox.
@@ -73,10 +70,17 @@ type endJSON struct {
 	Version  int    `json:"version"`
 	Outcome  string `json:"outcome"`
 	ExitCode int    `json:"exit_code"`
-	turnJSON
+	Turn
 }
 
-func (e *events) piece(p piece) error {
+// NewEvents makes the events of one question, of which this is known. verbose: what each
+// call of a model took is one, too.
+func NewEvents(out *iostream.Writer, verbose bool, known Turn) *Events {
+	return &Events{out: out, verbose: verbose, turn: known}
+}
+
+// Piece implements [Show].
+func (e *Events) Piece(p Piece) error {
 	var line eventJSON
 	switch {
 	case p.started != nil:
@@ -110,30 +114,30 @@ func (e *events) piece(p piece) error {
 	return putJSON(e.out, line, "")
 }
 
-// end prints what a turn has come to, but the end of the command.
-func (e *events) end(t turnJSON, _ bool) error {
-	e.know(t)
+// End prints what a turn has come to, but the end of the command.
+func (e *Events) End(t Turn, _ bool) error {
+	e.Know(t)
 	for i := range t.Waiting {
-		if err := putJSON(e.out, refusedJSON{Type: "approval_refused", Needed: needsConfirmation, actionJSON: &t.Waiting[i]}, ""); err != nil {
+		if err := putJSON(e.out, refusedJSON{Type: "approval_refused", Needed: needsConfirmation, Action: &t.Waiting[i]}, ""); err != nil {
 			return err
 		}
 	}
 	for i := range t.Blocked {
-		if err := putJSON(e.out, refusedJSON{Type: "approval_refused", Needed: needsGrant, blockJSON: &t.Blocked[i]}, ""); err != nil {
+		if err := putJSON(e.out, refusedJSON{Type: "approval_refused", Needed: needsGrant, Block: &t.Blocked[i]}, ""); err != nil {
 			return err
 		}
 	}
-	if !t.taken {
+	if !t.Taken {
 		return nil
 	}
 	return putJSON(e.out, struct {
 		Type string `json:"type"` // "usage"
-		usageJSON
+		Usage
 	}{"usage", t.Usage}, "")
 }
 
-// know keeps a turn for the end. A nil events has none.
-func (e *events) know(t turnJSON) {
+// Know keeps a turn for the end. A nil Events has none.
+func (e *Events) Know(t Turn) {
 	if e == nil {
 		return
 	}
@@ -142,8 +146,8 @@ func (e *events) know(t turnJSON) {
 	e.turn = t
 }
 
-// last prints the end of the command, once.
-func (e *events) last(ctx context.Context, err error) error {
+// Last prints the end of the command, once.
+func (e *Events) Last(ctx context.Context, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ended {
@@ -168,8 +172,8 @@ func (e *events) last(ctx context.Context, err error) error {
 }
 
 // explain is an error for the last line, in the words of stderr.
-func explain(err error, known *errorJSON, outcome string) *errorJSON {
-	got := &errorJSON{Code: outcome, Message: err.Error()}
+func explain(err error, known *Failure, outcome string) *Failure {
+	got := &Failure{Code: outcome, Message: err.Error()}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		got.Message, got.Hint = f.Msg, f.Hint
 		if f.Err != nil {
@@ -181,35 +185,4 @@ func explain(err error, known *errorJSON, outcome string) *errorJSON {
 	}
 	got.Message, got.Cause, got.Hint = setup.Clean(got.Message), setup.Clean(got.Cause), setup.Clean(got.Hint)
 	return got
-}
-
-// answerEvents runs the command for programs.
-func (o *options) answerEvents(ctx context.Context) error {
-	e := &events{out: o.Stdout, verbose: o.Verbose, turn: turnJSON{Model: o.model, Conversation: o.conversation}}
-	if e.turn.Model == "" {
-		e.turn.Model = activeModel
-	}
-	o.events = e
-	o.Leaving = func(err error) { _ = e.last(ctx, err) } // It is left already.
-	err := run(ctx, o)
-	if errors.Is(err, kit.ErrReaderGone) {
-		return err
-	}
-	if end := e.last(ctx, err); err == nil {
-		err = end
-	}
-	return err
-}
-
-// End prints the last line of a question whose command line could not be read. It
-// does nothing for other commands, and where the line was printed.
-func End(ctx context.Context, a *kit.App, cmd *cobra.Command, args []string, err error) {
-	if i := slices.Index(args, "--"); i >= 0 {
-		args = args[:i]
-	}
-	if cmd.Name() != "chat" || cmd.HasSubCommands() || !slices.Contains(args, "--json") || slices.Contains(args, "--list") || a.Leaving != nil {
-		return
-	}
-	// Stdout may be closed, and the error is on stderr as well.
-	_ = (&events{out: a.Stdout, turn: turnJSON{Model: activeModel}}).last(ctx, err)
 }

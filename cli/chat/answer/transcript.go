@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 )
 
-// piece is a part of an answer as it is printed, once: what a connection that
+// Piece is a part of an answer as it is printed, once: what a connection that
 // was found again repeats is left out.
-type piece struct {
+type Piece struct {
 	started *gateway.Started // the first time only
 	queue   int              // how many come first; with waiting
 	waiting bool
@@ -21,75 +21,75 @@ type piece struct {
 	phase   *gateway.Phase
 }
 
-// transcript is what a turn has brought so far.
-type transcript struct {
+// Transcript is what a turn has brought so far.
+type Transcript struct {
 	text     strings.Builder
-	progress []string
+	Progress []string // the lines of it
 
 	begun bool
 	queue int
-	speed speed
+	Speed Speed
 	// What was shown before the connection was lost, and is repeated now.
 	oldText  string
 	oldLines int
 }
 
-// add takes a piece and gives what of it is new.
-func (t *transcript) add(p gateway.Piece) []piece {
+// Add takes a piece and gives what of it is new.
+func (t *Transcript) Add(p gateway.Piece) []Piece {
 	switch p := p.(type) {
 	case gateway.Started:
 		if !t.begun {
 			t.begun = true
-			return []piece{{started: &p}}
+			return []Piece{{started: &p}}
 		}
 		if t.text.Len() >= len(t.oldText) { // else that connection was lost in the middle of the repetition
 			t.oldText = t.text.String()
 		}
-		t.oldLines = max(t.oldLines, len(t.progress))
+		t.oldLines = max(t.oldLines, len(t.Progress))
 		t.text.Reset()
-		t.progress = nil
+		t.Progress = nil
 	case gateway.Waiting:
 		if p.Queue != t.queue {
 			t.queue = p.Queue
-			return []piece{{waiting: true, queue: p.Queue}}
+			return []Piece{{waiting: true, queue: p.Queue}}
 		}
 	case gateway.Lost:
-		return []piece{{lost: &p}}
+		return []Piece{{lost: &p}}
 	case gateway.Phase:
-		t.speed.add(p)
-		return []piece{{phase: &p}}
+		t.Speed.add(p)
+		return []Piece{{phase: &p}}
 	case gateway.Text:
 		return t.addText(string(p))
 	case gateway.Progress:
-		t.progress = append(t.progress, string(p))
-		if len(t.progress) > t.oldLines {
-			return []piece{{line: string(p)}}
+		t.Progress = append(t.Progress, string(p))
+		if len(t.Progress) > t.oldLines {
+			return []Piece{{line: string(p)}}
 		}
 	}
 	return nil
 }
 
-func (t *transcript) addText(text string) []piece {
+func (t *Transcript) addText(text string) []Piece {
 	from := t.text.Len()
 	t.text.WriteString(text)
 	if from >= len(t.oldText) {
-		return []piece{{text: text}}
+		return []Piece{{text: text}}
 	}
 	n := min(len(text), len(t.oldText)-from)
 	if text[:n] == t.oldText[from:from+n] {
 		if n == len(text) {
 			return nil
 		}
-		return []piece{{text: text[n:]}}
+		return []Piece{{text: text[n:]}}
 	}
 	// After a crash a gateway knows the answer only, not how it was written.
 	t.oldText = ""
-	return []piece{{restart: true}, {text: t.text.String()}}
+	return []Piece{{restart: true}, {text: t.text.String()}}
 }
 
-// answer is the final answer: without what the agent said before it, and
+// Answer is the final answer: without what the agent said before it, and
 // without the notice that ends the text.
-func (t *transcript) answer(d gateway.Done) string {
+func (t *Transcript) Answer(d gateway.Done) string {
 	text := t.text.String()
 	if d.TextBefore <= len(text) {
 		text = text[d.TextBefore:]
@@ -113,9 +113,9 @@ func harmless(text string) string {
 	}, text)
 }
 
-// sentence turns a sentence from outside into the message of an error: without its full
+// Sentence turns a sentence from outside into the message of an error: without its full
 // stop, and in lower case unless it begins with a name.
-func sentence(s string) string {
+func Sentence(s string) string {
 	s = strings.TrimSuffix(strings.TrimSpace(s), ".")
 	first, size := utf8.DecodeRuneInString(s)
 	second, _ := utf8.DecodeRuneInString(s[size:])

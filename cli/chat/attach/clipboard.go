@@ -1,4 +1,4 @@
-package chat
+package attach
 
 import (
 	"context"
@@ -12,26 +12,28 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/tui"
 )
 
 // clipboardTimeout bounds a program that asks a desktop that may be gone.
 const clipboardTimeout = 2 * time.Second
 
-// clipboard is the clipboard of the system, by way of the programs that come
+// Clipboard is the clipboard of the system, by way of the programs that come
 // with it.
-type clipboard struct {
+type Clipboard struct {
 	goos    string
 	getenv  func(string) string
 	environ []string
 	find    func(program string) (path string, err error)
 }
 
-func systemClipboard(a *kit.App) clipboard {
-	return clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: a.LookPath}
+// System is the clipboard of this system.
+func System(a *kit.App) Clipboard {
+	return Clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: a.LookPath}
 }
 
 // writers are the programs that put text into the clipboard, the best first.
-func (c clipboard) writers() [][]string {
+func (c Clipboard) writers() [][]string {
 	switch c.goos {
 	case "darwin":
 		return [][]string{{"pbcopy"}}
@@ -52,7 +54,7 @@ func (c clipboard) writers() [][]string {
 }
 
 // readers are the programs that give the picture in the clipboard as PNG.
-func (c clipboard) readers() [][]string {
+func (c Clipboard) readers() [][]string {
 	if c.goos == "darwin" {
 		return [][]string{{"pngpaste", "-"}}
 	}
@@ -66,17 +68,27 @@ func (c clipboard) readers() [][]string {
 	return all
 }
 
-// copyText puts text into the clipboard.
-func (c clipboard) copyText(ctx context.Context, text string) error {
+// Copy puts text into the clipboard.
+func (c Clipboard) Copy(ctx context.Context, text string) error {
 	_, err := c.run(ctx, c.writers(), text)
 	return err
 }
 
-// image gives the bytes of the picture in the clipboard.
-func (c clipboard) image(ctx context.Context) ([]byte, error) { return c.run(ctx, c.readers(), "") }
+// Paste returns the picture in the clipboard.
+func (c Clipboard) Paste(ctx context.Context) (tui.Image, error) {
+	data, err := c.run(ctx, c.readers(), "")
+	if err != nil {
+		return tui.Image{}, err
+	}
+	image, err := encode("clipboard", data)
+	if err != nil {
+		return tui.Image{}, fmt.Errorf("there is no image in the clipboard that can be sent: it %w", err)
+	}
+	return image, nil
+}
 
 // run runs the first of the programs that is there.
-func (c clipboard) run(ctx context.Context, programs [][]string, in string) ([]byte, error) {
+func (c Clipboard) run(ctx context.Context, programs [][]string, in string) ([]byte, error) {
 	var names []string
 	for _, words := range programs {
 		path, err := c.find(words[0])

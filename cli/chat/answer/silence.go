@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const (
 
 // spoken is a show for people: when nothing comes, it says what ohgw waits for.
 type spoken struct {
-	show  show
+	show  Show
 	app   *kit.App
 	whole bool // stdout and stderr are one screen: no line may stand within the answer
 
@@ -39,7 +39,7 @@ type spoken struct {
 }
 
 // speak begins to wait for the first piece.
-func speak(app *kit.App, s show) show {
+func speak(app *kit.App, s Show) Show {
 	if app.Quiet {
 		return s
 	}
@@ -85,7 +85,8 @@ func (s *spoken) clear() {
 	}
 }
 
-func (s *spoken) piece(p piece) error {
+// Piece implements [Show].
+func (s *spoken) Piece(p Piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.phase != nil {
@@ -98,7 +99,7 @@ func (s *spoken) piece(p piece) error {
 	if next := awaitedAfter(p); next != "" {
 		s.awaited = next
 	}
-	err := s.show.piece(p)
+	err := s.show.Piece(p)
 	s.since, s.over = s.app.Now(), s.over || err != nil
 	s.timer.Reset(s.patience())
 	return err
@@ -120,7 +121,7 @@ func (s *spoken) enter(p gateway.Phase) {
 }
 
 // awaitedAfter is what comes next after a piece; "" if that is the same as before.
-func awaitedAfter(p piece) string {
+func awaitedAfter(p Piece) string {
 	switch {
 	case p.waiting:
 		return "waiting for other requests"
@@ -140,11 +141,12 @@ func repeats(line string) bool {
 	return strings.Contains(line, "; attempt ") && !strings.HasPrefix(line, "$")
 }
 
-func (s *spoken) end(t turnJSON, whole bool) error {
+// End implements [Show].
+func (s *spoken) End(t Turn, whole bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 	s.timer.Stop()
 	s.clear()
-	return s.show.end(t, whole)
+	return s.show.End(t, whole)
 }

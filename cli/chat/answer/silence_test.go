@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"fmt"
@@ -16,12 +16,12 @@ import (
 // mute prints nothing by itself.
 type mute struct{}
 
-func (mute) piece(piece) error        { return nil }
-func (mute) end(turnJSON, bool) error { return nil }
+func (mute) Piece(Piece) error    { return nil }
+func (mute) End(Turn, bool) error { return nil }
 
 // silence lets an answer come in pieces, with pauses before them, and gives what
 // stderr shows.
-func silence(t *testing.T, tty, stdout, quiet bool, pauses []time.Duration, pieces ...piece) string {
+func silence(t *testing.T, tty, stdout, quiet bool, pauses []time.Duration, pieces ...Piece) string {
 	t.Helper()
 	var said string
 	synctest.Test(t, func(t *testing.T) {
@@ -35,11 +35,11 @@ func silence(t *testing.T, tty, stdout, quiet bool, pauses []time.Duration, piec
 			if i == len(pieces) {
 				break
 			}
-			if err := s.piece(pieces[i]); err != nil {
+			if err := s.Piece(pieces[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.end(turnJSON{}, true); err != nil {
+		if err := s.End(Turn{}, true); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour) // nothing comes after the end
@@ -52,7 +52,7 @@ func TestALogHearsOfASilenceAtOnceAndThenEachMinute(t *testing.T) {
 	t.Parallel()
 	got := strings.Split(silence(t, false, false, false,
 		[]time.Duration{4 * time.Second, 30 * time.Second, 7 * time.Second, 130 * time.Second},
-		piece{waiting: true, queue: 2}, piece{started: &gateway.Started{}}, piece{line: "$ make"}), "\n")
+		Piece{waiting: true, queue: 2}, Piece{started: &gateway.Started{}}, Piece{line: "$ make"}), "\n")
 	want := []string{
 		"waiting for other requests, 5 s", "waiting for the model, 5 s",
 		"the agent is at work, 5 s", "the agent is at work, 65 s", "the agent is at work, 125 s", "",
@@ -64,7 +64,7 @@ func TestALogHearsOfASilenceAtOnceAndThenEachMinute(t *testing.T) {
 
 func TestATerminalHasOneLineOfASilence(t *testing.T) {
 	t.Parallel()
-	got := silence(t, true, true, false, []time.Duration{7500 * time.Millisecond, time.Minute}, piece{text: "Paris"})
+	got := silence(t, true, true, false, []time.Duration{7500 * time.Millisecond, time.Minute}, Piece{text: "Paris"})
 	const erase = "\r\x1b[K"
 	var want strings.Builder
 	for i := range 7 {
@@ -78,7 +78,7 @@ func TestATerminalHasOneLineOfASilence(t *testing.T) {
 
 func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
 	t.Parallel()
-	if got := silence(t, true, false, false, []time.Duration{0, 5100 * time.Millisecond}, piece{text: "Par"}); !strings.Contains(got, "the agent is at work, 5 s") {
+	if got := silence(t, true, false, false, []time.Duration{0, 5100 * time.Millisecond}, Piece{text: "Par"}); !strings.Contains(got, "the agent is at work, 5 s") {
 		t.Errorf("%q", got)
 	}
 }
@@ -87,19 +87,19 @@ func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
 // and in a file if it is loaded.
 func TestTheFirstWordComesBeforeAPersonWonders(t *testing.T) {
 	t.Parallel()
-	again := piece{line: "127.0.0.1:8080 refuses connections; attempt 2 of 2 in 2 s"}
+	again := Piece{line: "127.0.0.1:8080 refuses connections; attempt 2 of 2 in 2 s"}
 	for name, tt := range map[string]struct {
 		tty    bool
-		pieces []piece
+		pieces []Piece
 		want   string
 	}{
 		"nothing is told":          {true, nil, "waiting for the model, 1 s"},
-		"the question is taken":    {true, []piece{{started: &gateway.Started{}}}, "waiting for the model, 1 s"},
-		"it is loaded":             {true, []piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
-		"it reads":                 {true, []piece{reading(0)}, "reading the prompt, 1,925 tokens, 1 s"},
-		"loaded, in a file":        {false, []piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
-		"asked again":              {true, []piece{again}, "waiting for the model, 1 s"},
-		"asked again, then loaded": {true, []piece{again, {phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+		"the question is taken":    {true, []Piece{{started: &gateway.Started{}}}, "waiting for the model, 1 s"},
+		"it is loaded":             {true, []Piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+		"it reads":                 {true, []Piece{reading(0)}, "reading the prompt, 1,925 tokens, 1 s"},
+		"loaded, in a file":        {false, []Piece{{phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
+		"asked again":              {true, []Piece{again}, "waiting for the model, 1 s"},
+		"asked again, then loaded": {true, []Piece{again, {phase: &gateway.Phase{Name: "loading"}}}, "loading the model, 1 s"},
 	} {
 		pauses := append(make([]time.Duration, len(tt.pieces)), 1500*time.Millisecond)
 		if got := silence(t, tt.tty, tt.tty, false, pauses, tt.pieces...); strings.Count(got, tt.want) != 1 {

@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 )
 
-func reading(read int64) piece {
-	return piece{phase: &gateway.Phase{Name: "reading", Prompt: 1925, Read: read}}
+func reading(read int64) Piece {
+	return Piece{phase: &gateway.Phase{Name: "reading", Prompt: 1925, Read: read}}
 }
 
 func TestTheLineSaysWhatAModelIsWaitedFor(t *testing.T) {
@@ -18,7 +18,7 @@ func TestTheLineSaysWhatAModelIsWaitedFor(t *testing.T) {
 	const erase = "\r\x1b[K"
 	got := silence(t, true, true, false,
 		[]time.Duration{0, 5500 * time.Millisecond, time.Second, 0, 5500 * time.Millisecond, time.Second},
-		piece{phase: &gateway.Phase{Name: "loading"}}, reading(0), reading(962), reading(1925), piece{phase: &gateway.Phase{Name: "writing"}}, piece{text: "yes"})
+		Piece{phase: &gateway.Phase{Name: "loading"}}, reading(0), reading(962), reading(1925), Piece{phase: &gateway.Phase{Name: "writing"}}, Piece{text: "yes"})
 	for _, said := range []string{"loading the model, 5 s", "reading the prompt, 1,925 tokens, 100%, 6 s"} {
 		if strings.Count(got, said) != 1 {
 			t.Errorf("%q does not have %q once", got, said)
@@ -31,7 +31,7 @@ func TestTheLineSaysWhatAModelIsWaitedFor(t *testing.T) {
 
 func TestALogHasTheWholeTimeOfALongPrompt(t *testing.T) {
 	t.Parallel()
-	pieces, pauses := []piece{}, []time.Duration{}
+	pieces, pauses := []Piece{}, []time.Duration{}
 	for read := range int64(20) { // every 4 s: no silence of its own
 		pieces, pauses = append(pieces, reading(read*100)), append(pauses, 4*time.Second)
 	}
@@ -52,7 +52,7 @@ func TestTheSpeedIsThatOfAllCalls(t *testing.T) {
 		},
 		"wrote 1 token at 2.0 tokens/s": {{Name: "done", Written: 1, WriteSeconds: 0.5}},
 	} {
-		var s speed
+		var s Speed
 		for _, p := range phases {
 			s.add(p)
 		}

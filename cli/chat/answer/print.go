@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"fmt"
@@ -12,6 +12,12 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
+// ForPeople prints an answer for people; live: each piece at once, else the answer at the
+// end. Where nothing comes for a while, it says what ohgw waits for.
+func ForPeople(app *kit.App, live bool) Show {
+	return speak(app, &textAnswer{App: app, live: live})
+}
+
 // textAnswer prints an answer for people: the text to stdout, the rest to
 // stderr.
 type textAnswer struct {
@@ -23,7 +29,8 @@ type textAnswer struct {
 	pending string // of the text: what the agent says on its way, until it is known as that
 }
 
-func (t *textAnswer) piece(p piece) error {
+// Piece implements [Show].
+func (t *textAnswer) Piece(p Piece) error {
 	switch {
 	case p.started != nil:
 		if names := p.started.Ignored; len(names) > 0 {
@@ -84,7 +91,8 @@ func (t *textAnswer) write(text string) error {
 	return kit.Put(t.Stdout, text)
 }
 
-func (t *textAnswer) end(turn turnJSON, whole bool) error {
+// End implements [Show].
+func (t *textAnswer) End(turn Turn, whole bool) error {
 	if !t.live && whole {
 		if err := t.write(turn.Answer); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package chat
+package answer
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 )
 
-// speed is how fast the calls of a turn were, taken together.
-type speed struct {
+// Speed is how fast the calls of a turn were, taken together.
+type Speed struct {
 	read, written             int64
 	readSeconds, writeSeconds float64
 }
 
 // add takes in what a call took.
-func (s *speed) add(p gateway.Phase) {
+func (s *Speed) add(p gateway.Phase) {
 	if p.Name != "done" {
 		return
 	}
@@ -27,7 +27,7 @@ func (s *speed) add(p gateway.Phase) {
 }
 
 // String is the speed for people; "" where it is not known.
-func (s speed) String() string {
+func (s Speed) String() string {
 	var parts []string
 	for _, part := range []struct {
 		did     string

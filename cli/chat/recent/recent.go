@@ -1,4 +1,7 @@
-package chat
+// Package recent remembers the conversations of chats on this machine, so that a later chat
+// can continue one. It holds the beginning of what was asked, and nothing of what was
+// answered.
+package recent
 
 import (
 	"bytes"
@@ -21,7 +24,6 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/tui"
-	cells "github.com/ohgw/ohgw/tui/wrap"
 )
 
 const (
@@ -29,20 +31,16 @@ const (
 	maxRecent = 200
 	// maxTitle bounds a title, in bytes, so that a line stays a line.
 	maxTitle = 400
-	// titleWidth is how much of a question is its title, as in tui.
-	titleWidth = 60
 	// recentTimeout bounds the wait for another chat that writes.
 	recentTimeout = 2 * time.Second
 )
 
-// recentFile remembers the conversations of chats: a file of JSON lines, for
-// the user only, that several chats may use at the same time. It holds the
-// beginning of what was asked, and nothing of what was answered. A line that
-// cannot be read is left out, and goes with the next write.
-type recentFile struct{ path string }
+// File is a file of JSON lines, for the user only, that several chats may use at the same
+// time. A line that cannot be read is left out, and goes with the next write.
+type File struct{ path string }
 
-// recentJSON is a line.
-type recentJSON struct {
+// line is a conversation of the file.
+type line struct {
 	ID    string    `json:"id"`
 	Model string    `json:"model"`
 	Title string    `json:"title"`
@@ -53,20 +51,21 @@ type recentJSON struct {
 	Workspace string `json:"workspace,omitempty"`
 }
 
-func recent(a *kit.App) (*recentFile, error) {
+// Open finds the file. It does not read it yet.
+func Open(a *kit.App) (*File, error) {
 	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return nil, err
 	}
-	return &recentFile{path: kit.RecentFile(dirs)}, nil
+	return &File{path: kit.RecentFile(dirs)}, nil
 }
 
 // List implements [tui.Recent].
-func (r *recentFile) List(context.Context) ([]tui.Conversation, error) { return r.read() }
+func (r *File) List(context.Context) ([]tui.Conversation, error) { return r.Read() }
 
 // Remember implements [tui.Recent]. A chat that continues a conversation by its id does
 // not know how it began, so what is known of that stays.
-func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) error {
+func (r *File) Remember(ctx context.Context, c tui.Conversation) error {
 	return r.change(ctx, "remember conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
 		if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
 			c.Workspace = cmp.Or(c.Workspace, list[i].Workspace)
@@ -78,7 +77,7 @@ func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) error {
 }
 
 // Rename implements [tui.Recent].
-func (r *recentFile) Rename(ctx context.Context, id, title string) error {
+func (r *File) Rename(ctx context.Context, id, title string) error {
 	return r.change(ctx, "rename conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
 		i := slices.IndexFunc(list, func(c tui.Conversation) bool { return c.ID == id })
 		if i < 0 {
@@ -90,7 +89,7 @@ func (r *recentFile) Rename(ctx context.Context, id, title string) error {
 }
 
 // Forget implements [tui.Recent].
-func (r *recentFile) Forget(ctx context.Context, id string) error {
+func (r *File) Forget(ctx context.Context, id string) error {
 	return r.change(ctx, "forget conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
 		return slices.DeleteFunc(list, func(c tui.Conversation) bool { return c.ID == id }), nil
 	})
@@ -99,7 +98,7 @@ func (r *recentFile) Forget(ctx context.Context, id string) error {
 var errNotListed = errors.New("it is not in the list of this machine")
 
 // change writes the file again while no other chat does.
-func (r *recentFile) change(ctx context.Context, what string, f func([]tui.Conversation) ([]tui.Conversation, error)) (err error) {
+func (r *File) change(ctx context.Context, what string, f func([]tui.Conversation) ([]tui.Conversation, error)) (err error) {
 	if err := paths.MakePrivate(filepath.Dir(r.path)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -108,7 +107,7 @@ func (r *recentFile) change(ctx context.Context, what string, f func([]tui.Conve
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	list, err := r.read()
+	list, err := r.Read()
 	if err != nil {
 		return err
 	}
@@ -118,29 +117,15 @@ func (r *recentFile) change(ctx context.Context, what string, f func([]tui.Conve
 	var b bytes.Buffer
 	for _, c := range list[:min(len(list), maxRecent)] {
 		c.Title = shortTitle(c.Title)
-		kit.WriteJSONLine(&b, recentJSON(c))
+		kit.WriteJSONLine(&b, line(c))
 	}
 	return atomicfile.Write(r.path, b.Bytes(), atomicfile.Options{MaxMode: 0o600})
 }
 
-// remember keeps the conversation of a question that named one. The question does not
-// fail if that cannot be kept.
-func (c *session) remember(ctx context.Context, t *turnJSON) {
-	r, err := recent(c.App)
-	if err == nil {
-		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
-			ID: t.Conversation, Model: t.Model, Title: cells.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(), Workspace: t.Workspace,
-		})
-	}
-	if err != nil {
-		c.Detail("the conversation was not added to the recent ones: %v", err)
-	}
-}
-
 func shortTitle(title string) string { return truncate.Bytes(setup.Clean(title), maxTitle, "") }
 
-// read gives what is remembered, the latest first.
-func (r *recentFile) read() ([]tui.Conversation, error) {
+// Read returns what is remembered, the latest first.
+func (r *File) Read() ([]tui.Conversation, error) {
 	data, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -149,9 +134,9 @@ func (r *recentFile) read() ([]tui.Conversation, error) {
 		return nil, fmt.Errorf("read recent conversations: %w", err)
 	}
 	var list []tui.Conversation
-	for line := range bytes.Lines(data) {
-		var c recentJSON
-		if err := json.Unmarshal(line, &c); err != nil {
+	for text := range bytes.Lines(data) {
+		var c line
+		if err := json.Unmarshal(text, &c); err != nil {
 			continue
 		}
 		if _, err := uuid.Parse(c.ID); err == nil {
