@@ -37,7 +37,7 @@ func (c *session) pick(ctx context.Context, s *config.Settings) error {
 		c.conversation = offered[0].Name
 		return nil
 	case !c.CanAsk():
-		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on: %s", len(offered), named(offered)),
+		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on: %s", len(offered), library.Named(recordsOf(offered))),
 			"pass the id of one; ohgw conversations list shows them")
 	}
 	c.conversation, err = c.Choose(ctx, kit.Choice{
@@ -47,19 +47,13 @@ func (c *session) pick(ctx context.Context, s *config.Settings) error {
 	return err
 }
 
-// mostNamed is how many conversations an error names.
-const mostNamed = 5
-
-// named are the conversations of an error.
-func named(offered []kit.Option) string {
-	var names []string
-	for _, o := range offered[:min(len(offered), mostNamed)] {
-		names = append(names, fmt.Sprintf("%s (%s)", o.Name, o.Text))
+// recordsOf are options as conversations, with what is said of each as its title.
+func recordsOf(offered []kit.Option) []control.Record {
+	records := make([]control.Record, len(offered))
+	for i, o := range offered {
+		records[i] = control.Record{ID: o.Name, Title: o.Text}
 	}
-	if more := len(offered) - mostNamed; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+	return records
 }
 
 // means reports whether a conversation is one that --conversation (wanted) describes: by a

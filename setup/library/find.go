@@ -49,6 +49,12 @@ const mostNamed = 5
 // Ambiguous returns an error that lists the conversations that the user may
 // have meant.
 func Ambiguous(typed string, found []control.Record) error {
+	return fault.NewUsage(fmt.Sprintf("%d conversations are meant by %q: %s", len(found), typed, Named(found)), "type more of the id")
+}
+
+// Named are the conversations of an error: the first of them by id and title, and how many
+// more there are.
+func Named(found []control.Record) string {
 	var named []string
 	for _, r := range found[:min(len(found), mostNamed)] {
 		named = append(named, fmt.Sprintf("%s (%s)", r.ID, setup.Clean(cmp.Or(r.Title, "without a title"))))
@@ -56,7 +62,7 @@ func Ambiguous(typed string, found []control.Record) error {
 	if more := len(found) - mostNamed; more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
-	return fault.NewUsage(fmt.Sprintf("%d conversations are meant by %q: %s", len(found), typed, strings.Join(named, ", ")), "type more of the id")
+	return strings.Join(named, ", ")
 }
 
 // Beginning are the conversations whose ids begin so, also those that cannot be read.
