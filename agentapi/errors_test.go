@@ -31,7 +31,7 @@ func TestErrorGivesItsCause(t *testing.T) {
 	t.Parallel()
 	err := &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "down", Err: io.ErrUnexpectedEOF}
 	if !errors.Is(err, io.ErrUnexpectedEOF) || err.Error() != "down: unexpected EOF" {
-		t.Errorf("%v", err)
+		t.Errorf("the error: %v", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func newBench(b *testing.B) *bench {
 	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", u.program, "github.com/ohgw/ohgw/cmd/ohgw")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+		b.Fatalf("go build: %v\n%s", err, out)
 	}
 	u.env = []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "OHGW_KEY_STORE=file", "OH_PERSISTENCE_DIR=" + u.base}
 	return u

@@ -385,7 +385,7 @@ func (a *aviary) serve(t *testing.T, llm *llmtest.Server) {
 		URL string `json:"base_url"`
 	}
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatalf("%v\n%s", err, &log)
+		t.Fatalf("reading the daemon's first line: %v\n%s", err, &log)
 	}
 	token := a.canaries[slices.IndexFunc(a.canaries, func(c canary) bool { return c.name == "token default" })].value
 	for _, profile := range []string{"work", "encrypted", "linked"} {
@@ -406,7 +406,7 @@ func (a *aviary) serve(t *testing.T, llm *llmtest.Server) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, &log)
+		t.Errorf("the daemon ended with: %v\n%s", err, &log)
 	}
 	a.wantNone(t, "the log", log.Bytes())
 	for _, r := range llm.Requests() {

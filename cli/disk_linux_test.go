@@ -41,7 +41,7 @@ ls -A "$DISK" "$DISK"/ohgw`
 	cmd.Env = append(os.Environ(), "OHGW="+program, "DISK="+disk, "HOME="+dir, "XDG_STATE_HOME="+disk, "XDG_RUNTIME_DIR="+filepath.Join(disk, "run"), "XDG_CONFIG_HOME="+dir, fakeKeyringDir+"="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("running the program: %v\n%s", err, out)
 	}
 	shown := string(out)
 	if n := strings.Count(shown, "\n  hint:  the disk is full: free space, or use directories on another disk"); n != 3 {

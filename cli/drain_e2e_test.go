@@ -82,7 +82,7 @@ func TestSIGTERMEndsWithZero(t *testing.T) {
 				URL string `json:"base_url"`
 			}
 			if err := json.NewDecoder(out).Decode(&ready); err != nil {
-				t.Fatalf("%v\n%s", err, &log)
+				t.Fatalf("reading the daemon's first line: %v\n%s", err, &log)
 			}
 			address := strings.TrimSuffix(strings.TrimPrefix(ready.URL, "http://"), "/v1")
 			conn, err := net.Dial("tcp", address)
@@ -101,7 +101,7 @@ func TestSIGTERMEndsWithZero(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := cmd.Wait(); err != nil {
-				t.Errorf("%v\n%s", err, &log)
+				t.Errorf("the daemon ended with: %v\n%s", err, &log)
 			}
 			t.Logf("ended after %v", time.Since(began).Round(time.Millisecond))
 		})

@@ -26,7 +26,7 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	schema, err := jsonschema.NewCompiler().Compile(eventsSchema)
 	ts.Check(err)
 	if err := checkEvents(schema, ts.ReadFile("stdout"), args); err != nil {
-		ts.Fatalf("%v", err)
+		ts.Fatalf("the events: %v", err)
 	}
 }
 

@@ -128,7 +128,7 @@ func (f *flow) run(stdin string, args ...string) int {
 func (f *flow) must(stdin string, args ...string) {
 	f.t.Helper()
 	if code := f.run(stdin, args...); code != 0 {
-		f.t.Fatalf("%v: exit code %d\n%s", args, code, f.app.Err.String())
+		f.t.Fatalf("arguments %v: exit code %d\n%s", args, code, f.app.Err.String())
 	}
 }
 
@@ -661,7 +661,7 @@ func TestAVariableWithoutAKeyIsNotSent(t *testing.T) {
 					code := f.run("", args...)
 					out := f.app.Out.String() + f.app.Err.String()
 					if code == 0 || !strings.Contains(out, variable) || strings.Contains(out, key) {
-						t.Errorf("%v: exit code %d\n%s", args, code, out)
+						t.Errorf("arguments %v: exit code %d\n%s", args, code, out)
 					}
 				}
 				if n := f.hosts[0].got(""); n != 0 {

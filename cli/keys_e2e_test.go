@@ -44,7 +44,7 @@ func beside(t *testing.T, options ...string) bool {
 	cmd.Env = append(os.Environ(), insideKeyring+"=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("running the program: %v\n%s", err, out)
 	}
 	return true
 }
@@ -64,7 +64,7 @@ func built(t *testing.T, profiles map[string]string) *program {
 	path := filepath.Join(t.TempDir(), "ohgw")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return (&program{path: path}).another(t, profiles)
 }

@@ -74,7 +74,7 @@ func (w *liveWorld) report(t *testing.T) liveReport {
 	t.Helper()
 	var report liveReport
 	if err := json.Unmarshal([]byte(w.stdout.String()), &report); err != nil {
-		t.Fatalf("%v in\n%s", err, &w.stdout)
+		t.Fatalf("reading the output as JSON: %v in\n%s", err, &w.stdout)
 	}
 	return report
 }

@@ -35,14 +35,14 @@ func (p *program) serveUntil(t *testing.T, do func(), args ...string) string {
 	}
 	var ready struct{ URL string }
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatalf("reading the daemon's first line: %v\n%s", err, &said)
 	}
 	do()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, &said)
+		t.Errorf("the daemon ended with: %v\n%s", err, &said)
 	}
 	p.said.Write(said.Bytes())
 	return said.String()

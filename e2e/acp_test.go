@@ -65,7 +65,7 @@ func TestAnEditorWorksWithTheAgent(t *testing.T) {
 	cmd.Stderr = &diagnostics
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, diagnostics.String())
+		t.Fatalf("running the program: %v\n%s\n%s", err, out, diagnostics.String())
 	}
 	var got struct {
 		Edit, Allowed, Rejected, Hanging, Loaded told
@@ -73,7 +73,7 @@ func TestAnEditorWorksWithTheAgent(t *testing.T) {
 		Exit                                     int
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("reading the output as JSON: %v\n%s", err, out)
 	}
 	if data, err := os.ReadFile(file); err != nil || string(data) != "hi\n" {
 		t.Errorf("%q, %v", data, err)

@@ -329,7 +329,7 @@ func BenchmarkStart(b *testing.B) {
 				cmd := exec.CommandContext(b.Context(), program, args...)
 				cmd.Env = []string{"HOME=" + b.TempDir()}
 				if out, err := cmd.CombinedOutput(); err != nil {
-					b.Fatalf("%v\n%s", err, out)
+					b.Fatalf("running the program: %v\n%s", err, out)
 				}
 				times = append(times, time.Since(began))
 				busy += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

@@ -31,7 +31,7 @@ func newCodex(t *testing.T, ohgw, gateway string) codex {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("codex", "node_modules", "@openai", "codex-*", "vendor", "*", "bin", "codex"))
 	if err != nil || len(found) != 1 {
-		t.Fatalf("%v, %v: run scripts/e2e-codex", found, err)
+		t.Fatalf("the programs found: %v, %v: run scripts/e2e-codex", found, err)
 	}
 	c := codex{program: need(t, found[0]), home: t.TempDir(), dir: t.TempDir()}
 	at := filepath.Join(c.home, ".codex")
@@ -45,7 +45,7 @@ func newCodex(t *testing.T, ohgw, gateway string) codex {
 	connect := exec.CommandContext(t.Context(), ohgw, "connect", "codex", "--write", "--url", gateway, "--model", model)
 	connect.Env = append(os.Environ(), "HOME="+c.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "CODEX_HOME=")
 	if out, err := connect.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("ohgw connect: %v\n%s", err, out)
 	}
 	return c
 }
@@ -123,7 +123,7 @@ func TestCodex(t *testing.T) {
 			text, mark := prompt(`[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]`)
 			answer, all, err := c.ask(t, "--skip-git-repo-check", text)
 			if err != nil || answer != "Written." || !strings.Contains(all, write) {
-				t.Errorf("%v: codex printed %q\n%s", err, answer, all)
+				t.Errorf("running codex: %v: codex printed %q\n%s", err, answer, all)
 			}
 			if n := p.asked.Load(); n < 2 {
 				t.Errorf("codex sent %d requests, want it to send the one that broke off again", n)
@@ -134,7 +134,7 @@ func TestCodex(t *testing.T) {
 			text, _ = prompt(`[[tool terminal {"command":"test \"$(cat note.txt)\" = tea"}]] then [[finish Read.]]`)
 			answer, all, err = c.ask(t, "resume", "--last", "--skip-git-repo-check", text)
 			if err != nil || answer != "Read." || strings.Contains(all, "exit code 1") || !strings.Contains(all, read) {
-				t.Errorf("%v: codex printed %q\n%s", err, answer, all)
+				t.Errorf("running codex: %v: codex printed %q\n%s", err, answer, all)
 			}
 		})
 		t.Run(backend+"/fails", func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestCodex(t *testing.T) {
 			text, mark := prompt("[[fail 401 The provider knows no such key.]]")
 			_, all, err := c.ask(t, "--skip-git-repo-check", text)
 			if err == nil || !strings.Contains(all, "The provider knows no such key.") {
-				t.Errorf("%v: codex printed\n%s", err, all)
+				t.Errorf("running codex: %v: codex printed\n%s", err, all)
 			}
 			if sent, runs := p.asked.Load(), len(s.asked(mark)); sent < 2 || runs != 1 {
 				t.Errorf("codex sent %d requests, and the LLM was asked %d times; want at least 2, and 1", sent, runs)

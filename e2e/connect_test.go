@@ -85,7 +85,7 @@ func TestSettingsOfConnectWork(t *testing.T) {
 			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, file) // in the module that has the library
 			build.Dir = "go"
 			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("go build: %v\n%s", err, out)
 			}
 			return c.run(t, "", "", program)
 		},
@@ -129,7 +129,7 @@ func TestSettingsOfConnectAreRead(t *testing.T) {
 			out := c.run(t, "node", c.connect(t, name), node, "settings.mjs", name)
 			var entries []map[string]any
 			if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 1 {
-				t.Fatalf("%v: %s", err, out)
+				t.Fatalf("reading the output as JSON: %v: %s", err, out)
 			}
 			for key, value := range want {
 				if entries[0][key] != value {

@@ -32,7 +32,7 @@ func TestLibreChat(t *testing.T) {
 	cmd.Dir, cmd.Stdin, cmd.Stderr = "node", bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("running the program: %v\n%s", err, out)
 	}
 	var got map[string]struct {
 		Text         string
@@ -43,7 +43,7 @@ func TestLibreChat(t *testing.T) {
 		Requests     int
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("reading the output as JSON: %v\n%s", err, out)
 	}
 	for step, want := range map[string]struct{ text, how, task string }{
 		"first":  {text: "Hello."},

@@ -57,7 +57,7 @@ func TestTheSwitchesOfTheSDKAndTheEmbeddedAgent(t *testing.T) {
 	}
 	out := sdktest.Run(t, dir, switchesScript, g.URL, gatewayKey, llm.URL, dir)
 	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("reading the output as JSON: %v: %s", err, out)
 	}
 	want := got
 	want.Statuses = []string{"waiting_for_confirmation", "finished", "waiting_for_confirmation", "idle", "finished"}
@@ -95,11 +95,11 @@ func inTypeScript(t *testing.T, node, version string, s *gateway, llmURL string)
 	cmd.Dir, cmd.Stderr = "node", os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("running the program: %v: %s", err, out)
 	}
 	var got map[string]any
 	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("reading the output as JSON: %v: %s", err, out)
 	}
 	want := map[string]any{
 		"version": version, "tools": true, "model": "openai/test", "secret": "tea", "profiles": []any{"two", false, true}, "agents": true,
@@ -131,7 +131,7 @@ func talk(t *testing.T, s *gateway, llmURL string) {
 	}
 	out := sdktest.Run(t, dir, nativeScript, s.URL, gatewayKey, llmURL, dir)
 	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("reading the output as JSON: %v: %s", err, out)
 	}
 	conversation := got.Conversation
 	got.Conversation = ""

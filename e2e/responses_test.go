@@ -154,11 +154,11 @@ func (g *gateway) runs(t *testing.T, command []string, dir, task string) map[str
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.Bytes())
+		t.Fatalf("running the program: %v: %s", err, stderr.Bytes())
 	}
 	var result map[string]any
 	if err := json.Unmarshal(out, &result); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("reading the output as JSON: %v: %s", err, out)
 	}
 	return result
 }

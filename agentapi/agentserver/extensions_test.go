@@ -65,6 +65,6 @@ func wantExtensions(t *testing.T, w *world, id string, want agentapi.Extensions)
 	}
 	got.Note = ""
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+		t.Errorf("the extensions: %v (-want +got):\n%s", err, diff)
 	}
 }

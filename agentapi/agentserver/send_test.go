@@ -256,7 +256,7 @@ func TestDecisionOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
 					})
 					w.LoseRequest("POST", "/respond_to_confirmation", 1)
 					if err := c.Decide(t.Context(), agentapi.Decision{Accept: tt.accept}); !errors.Is(err, tt.want) {
-						t.Errorf("%v, want %v", err, tt.want)
+						t.Errorf("the decision: %v, want %v", err, tt.want)
 					}
 					others.Wait()
 				})

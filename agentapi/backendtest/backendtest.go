@@ -305,6 +305,6 @@ func wantKind(t *testing.T, err, kind error) {
 		t.Fatalf("error is %v, want %v", err, kind)
 	}
 	if agentapi.PublicMessage(err, "") == "" {
-		t.Errorf("%v has no sentence for people", err)
+		t.Errorf("the error %v has no sentence for people", err)
 	}
 }

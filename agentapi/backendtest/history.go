@@ -49,7 +49,7 @@ func histories() []behaviour {
 			_, err := s.Backend.Events(within(t, patience), c.Info().ID, agentapi.EventQuery{From: uuid.New()})
 			wantKind(t, err, agentapi.ErrRefused)
 			if !agentapi.IsUnknownEvent(err) {
-				t.Errorf("%v is not about an unknown event", err)
+				t.Errorf("the error %v is not about an unknown event", err)
 			}
 		}},
 		{name: "AboutAConversation", check: func(t *testing.T, s *Setup) {

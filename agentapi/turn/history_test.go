@@ -155,7 +155,7 @@ func TestAPageReadsAPartOfTheLog(t *testing.T) {
 	quiet := &logOf{}
 	quiet.add(event.SourceEnvironment, many(9999, called("c1"))...)
 	if items, more, err := turn.Items(t.Context(), quiet, "c", turn.ItemQuery{Limit: 20}); err != nil || more || len(items) != 0 {
-		t.Errorf("%v, more %v, %v", items, more, err)
+		t.Errorf("the items: %v, more %v, %v", items, more, err)
 	}
 }
 

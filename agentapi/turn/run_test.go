@@ -255,7 +255,7 @@ func TestRunThatDoesNotStopForTheNextIsBusy(t *testing.T) {
 		in.Busy = func() bool { return true }
 		_, err := turn.Run(t.Context(), c, in)
 		if !errors.Is(err, agentapi.ErrBusy) || slices.Contains(c.called(), "send go") {
-			t.Errorf("%v, calls %v", err, c.called())
+			t.Errorf("Run: %v, calls %v", err, c.called())
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestWaitForARunEndsWithItsContext(t *testing.T) {
 		in := input()
 		in.Busy = func() bool { return false }
 		if _, err := turn.Run(ctx, c, in); !errors.Is(err, context.DeadlineExceeded) || len(c.called()) != 1 {
-			t.Errorf("%v, calls %v", err, c.called())
+			t.Errorf("Run: %v, calls %v", err, c.called())
 		}
 	})
 }
@@ -452,10 +452,10 @@ func TestNoErrorOfAStartedRunSaysThatNothingWasStarted(t *testing.T) {
 		close(c.events)
 		res, err := turn.Run(t.Context(), c, input())
 		if !errors.Is(err, agentapi.ErrLost) || errors.Is(err, kind) || res.Answer != "so far" {
-			t.Errorf("%v: Run: %+v, %v", kind, res, err)
+			t.Errorf("kind %v: Run: %+v, %v", kind, res, err)
 		}
 		if got := agentapi.PublicMessage(err, ""); got != "it failed" {
-			t.Errorf("%v: public message %q", kind, got)
+			t.Errorf("kind %v: public message %q", kind, got)
 		}
 	}
 }

@@ -26,13 +26,13 @@ func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 		t.Fatalf("%s, %v", path, err)
 	}
 	if _, err := c.save(t.Context(), path, "other"); err == nil || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("%v", err)
+		t.Errorf("saving over a file: %v", err)
 	}
 	if data, err := os.ReadFile(path); err != nil || string(data) != "hello" {
 		t.Errorf("%q, %v", data, err)
 	}
 	if _, err := c.save(t.Context(), filepath.Join(home, "none", "x"), ""); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("saving in a directory that is not there: %v", err)
 	}
 }
 

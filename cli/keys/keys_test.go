@@ -43,6 +43,6 @@ func TestAKeyOfNobodyIsRefused(t *testing.T) {
 	a.Stdin = strings.NewReader("FIXTURE-0123456789-tail")
 	err := runSet(t.Context(), &setOptions{options: &options{App: a.App}, Name: "work"})
 	if fault.CodeOf(err) != fault.Failed || !strings.Contains(err.Error(), `"work"`) {
-		t.Errorf("%v, want that there is no profile \"work\"", err)
+		t.Errorf("storing a key: %v, want that there is no profile \"work\"", err)
 	}
 }

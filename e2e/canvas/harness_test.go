@@ -63,7 +63,7 @@ func servePages(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join("node_modules", "@openhands", "agent-canvas", "build")
 	if _, err := os.Stat(filepath.Join(dir, "index.html")); err != nil {
-		t.Fatalf("%v; run scripts/e2e-canvas", err)
+		t.Fatalf("looking for the agent canvas: %v; run scripts/e2e-canvas", err)
 	}
 	files := http.FileServer(http.Dir(dir))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func (w *world) serve(t *testing.T, origin string) string {
 	keys := exec.Command(ohgw, "keys", "set", "scripted", "--key-store", "file")
 	keys.Env, keys.Stdin = env, strings.NewReader(storedKey)
 	if out, err := keys.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("ohgw keys set: %v\n%s", err, out)
 	}
 	cmd := exec.Command(ohgw, "serve", "--native", "--addr", address, "--allow-origin", origin, "--backend", "embedded", "--key-store", "file")
 	cmd.Env, cmd.Dir = env, w.home

@@ -20,7 +20,7 @@ func TestAttemptsByName(t *testing.T) {
 		t.Helper()
 		out, err := w.boxed(t.Context(), network, "sh", "-c", script).CombinedOutput()
 		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatalf("running the program: %v: %s", err, out)
 		}
 		return string(out)
 	}

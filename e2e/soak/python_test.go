@@ -51,7 +51,7 @@ func python(t *testing.T, d *daemon, sample int) {
 	step := max(1, len(list)/sample)
 	for i := 0; i < len(list); i += step {
 		if out, err := exec.Command("cp", "-a", list[i], root).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("cp -a: %v\n%s", err, out)
 		}
 	}
 	var results map[string]struct {

@@ -95,7 +95,7 @@ func build(t *testing.T) string {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, "./program")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
 }

@@ -50,7 +50,7 @@ func BenchmarkAsk(b *testing.B) {
 		}
 		body, err := io.ReadAll(res.Body)
 		if err = errors.Join(err, res.Body.Close()); err != nil || !bytes.Contains(body, []byte("[DONE]")) {
-			b.Fatalf("%v: %s", err, body)
+			b.Fatalf("the stream: %v: %s", err, body)
 		}
 		bare = append(bare, time.Since(began))
 
@@ -59,7 +59,7 @@ func BenchmarkAsk(b *testing.B) {
 		cmd.Env = p.env
 		out, err := cmd.Output()
 		if err != nil || string(out) != "You said: hi\n" {
-			b.Fatalf("%v: %s", err, out)
+			b.Fatalf("running the program: %v: %s", err, out)
 		}
 		whole = append(whole, time.Since(began))
 		cpu = append(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
@@ -95,7 +95,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 				for buf := make([]byte, 4096); !bytes.Contains(shown, []byte("ask the agent")); {
 					n, err := terminal.Read(buf)
 					if err != nil {
-						b.Fatalf("%v: %q", err, shown)
+						b.Fatalf("reading the terminal: %v: %q", err, shown)
 					}
 					shown = append(shown, buf[:n]...)
 				}
@@ -139,7 +139,7 @@ func BenchmarkKeyToScreen(b *testing.B) {
 		for !bytes.Contains(shown, []byte(text)) {
 			n, err := terminal.Read(buf)
 			if err != nil {
-				b.Fatalf("%v: %q", err, shown)
+				b.Fatalf("reading the terminal: %v: %q", err, shown)
 			}
 			shown = append(shown, buf[:n]...)
 		}

@@ -107,7 +107,7 @@ func startGateway(t *testing.T, llm string, args ...string) string {
 	home, address := t.TempDir(), freeAddress(t)
 	program := filepath.Join(home, "ohgw")
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/ohgw").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for name, more := range map[string]string{"seeing": `,"capability_overrides":{"supports_vision":true}`, "blind": ""} {
 		model := map[string]string{"seeing": "openai/scripted", "blind": "openai/gpt-3.5-turbo"}[name]
@@ -147,7 +147,7 @@ func startUI(t *testing.T, gateway string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v; run scripts/e2e-webui", err)
+		t.Fatalf("looking for Open WebUI: %v; run scripts/e2e-webui", err)
 	}
 	data, address := t.TempDir(), freeAddress(t)
 	host, port, _ := net.SplitHostPort(address)

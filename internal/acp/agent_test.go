@@ -241,7 +241,7 @@ func TestTheVersionIsAgreedOn(t *testing.T) {
 		e := start(t, &script{})
 		m, _ := e.call("initialize", object{"protocolVersion": sent})
 		if !strings.Contains(m.raw, want) {
-			t.Errorf("%v: %s", sent, m.raw)
+			t.Errorf("the version %v: %s", sent, m.raw)
 		}
 	}
 }

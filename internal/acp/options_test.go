@@ -173,7 +173,7 @@ func TestAClosedSessionIsGone(t *testing.T) {
 		}
 	}
 	if seen[prompt].Result["stopReason"] != "cancelled" || seen[closing].Error != nil {
-		t.Errorf("%v", seen)
+		t.Errorf("the answers: %v", seen)
 	}
 	if m, _ := e.call("session/prompt", object{"sessionId": id, "prompt": text("go")}); m.Error == nil {
 		t.Error(m.raw)

@@ -37,7 +37,7 @@ func TestAnAnswerIsPrivateAndStays(t *testing.T) {
 		t.Errorf("%q, %v; want %q", data, err, want)
 	}
 	if info, err := os.Stat(s.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v; want mode 0600", info, err)
+		t.Errorf("the file: %v, %v; want mode 0600", info, err)
 	}
 	if err := s.Set(t.Context(), answer{"c"}); err != nil || s.Any(is("a")) || !s.Any(is("c")) {
 		t.Errorf("after Set: %v", err)

@@ -34,7 +34,7 @@ func TestAFullDiskLeavesTheOldFile(t *testing.T) {
 	cmd.Env = append(os.Environ(), smallFiles+"="+path)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("running the program: %v\n%s", err, out)
 	}
 	if !strings.Contains(string(out), "write failed half way") {
 		t.Fatalf("the write did not fail:\n%s", out)

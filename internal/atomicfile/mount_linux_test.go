@@ -34,7 +34,7 @@ func TestAMountedFileIsWrittenInPlace(t *testing.T) {
 			}
 			cmd.Env = append(os.Environ(), mounted+"="+path, mounted+"_DATA="+tc.data)
 			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("running the program: %v\n%s", err, out)
 			}
 			if got := read(t, path); got != tc.data {
 				t.Errorf("content = %q", got)

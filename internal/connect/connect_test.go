@@ -53,7 +53,7 @@ func TestSettingsAreWhatTheirFormSays(t *testing.T) {
 			t.Parallel()
 			text := c.Settings(values)
 			if err := parses(c.Form, text); err != nil {
-				t.Errorf("%v in:\n%s", err, text)
+				t.Errorf("reading the settings: %v in:\n%s", err, text)
 			}
 			if strings.HasSuffix(c.Name, "-agent") { // these start ohgw
 				if !strings.Contains(text, `"command": "/opt/ohgw"`) {

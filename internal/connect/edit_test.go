@@ -58,7 +58,7 @@ func TestAddAndRemove(t *testing.T) {
 			added, err := c.Add(tt.old, values)
 			if tt.has == nil {
 				if !errors.Is(err, connect.ErrForm) {
-					t.Errorf("%v\n%s", err, added)
+					t.Errorf("Add: %v\n%s", err, added)
 				}
 				return
 			}
@@ -230,7 +230,7 @@ func TestAddKeepsEverythingElse(t *testing.T) {
 		}
 		removed, err := c.Remove(added)
 		if err != nil || removed != old {
-			t.Fatalf("%v\n%s", err, cmp.Diff(old, removed))
+			t.Fatalf("Remove: %v\n%s", err, cmp.Diff(old, removed))
 		}
 	})
 }

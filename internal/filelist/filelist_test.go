@@ -122,10 +122,10 @@ func TestAListHasLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := filelist.Below(ctx, dir, usual); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("a cancelled listing: %v", err)
 	}
 	if _, err := filelist.Below(t.Context(), filepath.Join(dir, "none"), usual); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("a directory that is not there: %v", err)
 	}
 }
 

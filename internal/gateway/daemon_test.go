@@ -194,7 +194,7 @@ func TestARunIsStoppedAtOnce(t *testing.T) {
 					cancel(context.DeadlineExceeded)
 				}
 				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%v, want the cause of the context", err)
+					t.Errorf("the answer ended with: %v, want the cause of the context", err)
 				}
 			}
 			synctest.Wait()

@@ -384,7 +384,7 @@ func TestTheErrorOfTheContextIsItsCause(t *testing.T) {
 		cause := errors.New("Ctrl-C")
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		if a := ask(ctx, n.client(t), gateway.Question{Conversation: conversation}); !errors.Is(a.err, cause) || saw.stops != 1 {
-			t.Errorf("%v, %d stops", a.err, saw.stops)
+			t.Errorf("the question ended with: %v, %d stops", a.err, saw.stops)
 		}
 	})
 }

@@ -227,7 +227,7 @@ func wantError(t *testing.T, err error, kind gateway.Kind) *gateway.Error {
 	t.Helper()
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok {
-		t.Fatalf("%v is no *gateway.Error", err)
+		t.Fatalf("the error %v is not a *gateway.Error", err)
 	}
 	if e.Kind != kind {
 		t.Errorf("kind %d, want %d: %v (%v)", e.Kind, kind, e, e.Err)

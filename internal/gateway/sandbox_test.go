@@ -62,7 +62,7 @@ func TestTheGuardAsksAndDecides(t *testing.T) {
 	c := n.client(t)
 	found, err := c.Sandbox(t.Context())
 	if diff := cmp.Diff(gateway.Sandbox{Level: "reduced", Reason: "why", Fix: "do", Open: []string{"net @packages"}}, found); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+		t.Errorf("the sandbox: %v (-want +got):\n%s", err, diff)
 	}
 	grant := func(ctx context.Context) error {
 		return c.Grant(ctx, "c/1", gateway.Block{Access: "write", Target: "/srv/a b"}, gateway.GrantWorkspace)

@@ -180,7 +180,7 @@ func TestTheOtherSideIsAsked(t *testing.T) {
 	}
 	p.send(`{"jsonrpc":"2.0","id":1,"result":{"name":"them"}}`)
 	if err := <-results; err != nil || got.Name != "them" {
-		t.Errorf("%v, %+v", err, got)
+		t.Errorf("the result: %v, %+v", err, got)
 	}
 	ask(t.Context(), &got)
 	p.line()

@@ -48,11 +48,11 @@ func TestACauseIsTheLastWord(t *testing.T) {
 			t.Errorf("Of(%v) = %q, want %q", tt.err, got, tt.want)
 		}
 		if u, ok := errors.AsType[*url.Error](got); ok {
-			t.Errorf("%v still has the URL %s", tt.err, u.URL)
+			t.Errorf("error %v still has the URL %s", tt.err, u.URL)
 		}
 	}
 	if err := netcause.Of(dial(os.NewSyscallError("connect", syscall.ECONNREFUSED))); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("%v is not %v any more", err, syscall.ECONNREFUSED)
+		t.Errorf("the cause %v is not %v any more", err, syscall.ECONNREFUSED)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestCausesOfRealServers(t *testing.T) {
 			t.Fatal(address, "answers")
 		}
 		if got := netcause.Of(err).Error(); !strings.HasPrefix(got, want) {
-			t.Errorf("%v is %q, want %q", err, got, want)
+			t.Errorf("the cause of %v is %q, want %q", err, got, want)
 		}
 	}
 }

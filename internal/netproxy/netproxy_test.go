@@ -55,7 +55,7 @@ func TestRule(t *testing.T) {
 				text = got.String()
 			}
 			if text != tt.want {
-				t.Errorf("%v, %s: %q, want %q", tt.env, tt.url, text, tt.want)
+				t.Errorf("environment %v, %s: %q, want %q", tt.env, tt.url, text, tt.want)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ func TestExpressionIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	word := pattern.Of(`^[a-z]+$`)
 	if !word().MatchString("word") || word().MatchString("two words") {
-		t.Errorf("%v matches other texts than words", word())
+		t.Errorf("the pattern %v matches other texts than words", word())
 	}
 	if first, second := word(), word(); first != second {
 		t.Error("the expression was compiled again")

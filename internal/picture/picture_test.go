@@ -175,7 +175,7 @@ func FuzzPictures(f *testing.F) {
 		}
 		url, encodeErr := picture.Encode(data)
 		if (encodeErr == nil) != (err == nil) {
-			t.Fatalf("%v, and encoded %v", err, encodeErr)
+			t.Fatalf("the type: %v, and encoded %v", err, encodeErr)
 		}
 		if err != nil {
 			return

@@ -23,19 +23,19 @@ func TestSettingsOfVersion99(t *testing.T) {
 		s := newNewer(t, edit...)
 		before := s.read("settings.json")
 		if active, err := s.Active(); err != nil || active != "work" {
-			t.Errorf("%v: active %q, %v", edit, active, err)
+			t.Errorf("edit %v: active %q, %v", edit, active, err)
 		}
 		got, err := s.ConversationSettings()
 		if err != nil || got.MaxIterations != 77 || !strings.Contains(got.Newer, "99, newer than") {
-			t.Errorf("%v: %+v, %v", edit, got, err)
+			t.Errorf("edit %v: %+v, %v", edit, got, err)
 		}
 		report, err := s.Check(t.Context(), profile.CheckOptions{})
 		must(t, err)
 		if p := report.Problems; len(p) != 1 || p[0].Code != "newer-openhands" {
-			t.Errorf("%v: %+v", edit, p)
+			t.Errorf("edit %v: %+v", edit, p)
 		}
 		if _, err := s.Use(t.Context(), "cheap", now()); err == nil {
-			t.Errorf("%v: they were changed", edit)
+			t.Errorf("edit %v: they were changed", edit)
 		}
 		s.want("settings.json", before)
 	}
@@ -129,7 +129,7 @@ func TestAMemberThatIsThereTwiceIsNotChanged(t *testing.T) {
 		t.Errorf("%+v", made)
 	}
 	if _, err := s.Use(t.Context(), "p", now()); err == nil || errors.Is(err, profile.ErrNotFound) {
-		t.Errorf("%v", err)
+		t.Errorf("Use: %v", err)
 	}
 	s.want("settings.json", before)
 }

@@ -102,7 +102,7 @@ func TestAMissingStoreIsEmpty(t *testing.T) {
 	s := profile.Open(profile.Config{Base: filepath.Join(t.TempDir(), "nothing")})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 0 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("the list: %v, %v", list, err)
 	}
 	if active, err := s.Active(); err != nil || active != "" {
 		t.Errorf("active = %q, %v", active, err)

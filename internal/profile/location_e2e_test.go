@@ -48,7 +48,7 @@ func TestTheDirectoryOfOpenHandsIsWhereItLooks(t *testing.T) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
+		t.Fatalf("running OpenHands' code: %v\n%s", err, stderr.Bytes())
 	}
 	var got [][]string
 	must(t, json.Unmarshal(sdktest.Result(t, out), &got))

@@ -46,7 +46,7 @@ func loadMetas(t *testing.T, s store) (got []any) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
+		t.Fatalf("running OpenHands' code: %v\n%s", err, stderr.Bytes())
 	}
 	must(t, json.Unmarshal(sdktest.Result(t, out), &got))
 	return got

@@ -99,7 +99,7 @@ func TestAProfileOfAMetaProfileIsNotRemoved(t *testing.T) {
 	_, err := s.Remove(t.Context(), "work")
 	used, ok := errors.AsType[*profile.InUseError](err)
 	if !ok || !errors.Is(err, profile.ErrInUse) || len(used.By) > 0 || !cmp.Equal(used.Meta, []string{"router"}) {
-		t.Errorf("%v", err)
+		t.Errorf("Remove: %v", err)
 	}
 	if _, err := s.Load("work"); err != nil {
 		t.Error(err)
@@ -117,7 +117,7 @@ func TestRenameWithAnUnwritableMetaProfileChangesNothing(t *testing.T) {
 	s := newMeta(t, map[string]string{"router": router, "twice": twice})
 	settings := s.read("settings.json")
 	if _, err := s.Rename(t.Context(), "work", "job"); err == nil || !strings.Contains(err.Error(), `"twice"`) {
-		t.Errorf("%v", err)
+		t.Errorf("Rename: %v", err)
 	}
 	s.want("meta-profiles/router.json", router)
 	s.want("meta-profiles/twice.json", twice)
@@ -205,7 +205,7 @@ func TestReferencesOfAgentProfiles(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if _, err := s.Remove(t.Context(), "work"); !errors.Is(err, profile.ErrInUse) {
-		t.Errorf("%v", err)
+		t.Errorf("Remove: %v", err)
 	}
 	_, err = s.Rename(t.Context(), "work", "job")
 	must(t, err)

@@ -49,7 +49,7 @@ func TestTheActiveProfileOfNewerSettingsIsFound(t *testing.T) {
 	for _, edits := range [][]string{nil, unknownVersion(), {`"schema_version": 9`, `"schema_version": 12`}, {`"schema_version": 6`, `"schema_version": 3`}} {
 		s := newNewer(t, edits...)
 		if active, err := s.Active(); err != nil || active != "work" {
-			t.Errorf("%v: active %q, %v", edits, active, err)
+			t.Errorf("edits %v: active %q, %v", edits, active, err)
 		}
 		list, err := s.List(t.Context())
 		must(t, err)
@@ -60,10 +60,10 @@ func TestTheActiveProfileOfNewerSettingsIsFound(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{"work"}, got); diff != "" {
-			t.Errorf("%v: active profiles (-want +got):\n%s", edits, diff)
+			t.Errorf("edits %v: active profiles (-want +got):\n%s", edits, diff)
 		}
 		if p, err := s.Load("work"); err != nil || !p.Active {
-			t.Errorf("%v: %+v, %v", edits, p, err)
+			t.Errorf("edits %v: %+v, %v", edits, p, err)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func TestAgentProfilesOfNewerVersionsFollowARename(t *testing.T) {
 	_, err := s.Rename(t.Context(), "work", "job")
 	bad, ok := errors.AsType[*profile.NewerFileError](err)
 	if !ok || bad.Path != s.path(file) || !strings.Contains(err.Error(), "schema_version is 99, newer than 4") {
-		t.Errorf("%v", err)
+		t.Errorf("Rename: %v", err)
 	}
 	s.want(file, before)
 	s.want("settings.json", settings)

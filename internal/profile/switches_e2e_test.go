@@ -51,7 +51,7 @@ func made(t *testing.T, version string, cases map[string]toolCase) map[string]an
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
+		t.Fatalf("running OpenHands' code: %v\n%s", err, stderr.Bytes())
 	}
 	var got map[string]any
 	must(t, json.Unmarshal(sdktest.Result(t, out), &got))

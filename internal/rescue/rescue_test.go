@@ -15,7 +15,7 @@ func TestAPanicBecomesAnError(t *testing.T) {
 	err := rescue.Do(func() error { return fill(nil) })
 	p := rescue.Of(fmt.Errorf("work: %w", err))
 	if p == nil || err.Error() != "panic: assignment to entry in nil map" || !strings.Contains(p.Stack(), "TestAPanicBecomesAnError") {
-		t.Errorf("%v, %+v", err, p)
+		t.Errorf("the panic: %v, %+v", err, p)
 	}
 }
 
@@ -28,7 +28,7 @@ func TestAnErrorStaysOne(t *testing.T) {
 	t.Parallel()
 	want := errors.New("no")
 	if err := rescue.Do(func() error { return want }); err != want || rescue.Of(err) != nil || rescue.Of(nil) != nil { //nolint:errorlint // the very same
-		t.Errorf("%v", err)
+		t.Errorf("the error: %v", err)
 	}
 }
 

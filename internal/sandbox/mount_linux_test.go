@@ -25,7 +25,7 @@ func TestAMountedFileIsReplacedInPlace(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "unshare", append(apart, os.Args[0], "-test.run=^TestAMountedFileIsReplacedInPlace$", "-test.v")...)
 		cmd.Env = append(os.Environ(), mounts+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("running the program: %v\n%s", err, out)
 		}
 		return
 	}

@@ -260,7 +260,7 @@ func TestRunGivesTheOutputAndEndsTheRest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := run(ctx, "/bin/sleep 1000; true", time.Minute); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
+		t.Errorf("a command that is cut off: %v", err)
 	}
 }
 

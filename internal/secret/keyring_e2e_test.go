@@ -36,7 +36,7 @@ func runInside(t *testing.T, options ...string) bool {
 	cmd.Env = append(os.Environ(), inside+"=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("running the program: %v\n%s", err, out)
 	}
 	t.Logf("inside:\n%s", out)
 	return true

@@ -137,7 +137,7 @@ func TestAPlaceThatCannotBeAskedIsSkipped(t *testing.T) {
 	_, err = r.Resolve(t.Context(), undecryptable)
 	for _, want := range []error{locked, fernet.ErrWrongKey} {
 		if !errors.Is(err, want) {
-			t.Errorf("%v does not tell %v", err, want)
+			t.Errorf("the error %v does not tell %v", err, want)
 		}
 	}
 	for _, want := range []string{`profile "mine"`, "key stored for the profile", "key stored for openai", "profile file"} {

@@ -62,7 +62,7 @@ func TestAListOutlivesItsStore(t *testing.T) {
 	want := servers.List{Version: 1, Default: "work", Servers: []servers.Server{home, work}}
 	got, err := servers.NewStore(dir).List()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
+		t.Errorf("the list: %v, -want +got:\n%s", err, diff)
 	}
 	if info, err := os.Stat(s.Path()); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v; want 0600", info.Mode(), err)

@@ -131,7 +131,7 @@ func plist(t *testing.T, text string) (words []string) {
 			return words
 		}
 		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
+			t.Fatalf("reading the unit: %v in\n%s", err, text)
 		}
 		switch x := token.(type) {
 		case xml.StartElement:

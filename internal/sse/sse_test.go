@@ -135,7 +135,7 @@ func FuzzReaderSplitsAnywhereAlike(f *testing.F) {
 		whole, err1 := readAll(sse.NewReader(bytes.NewReader(in), limit))
 		split, err2 := readAll(sse.NewReader(iotest.OneByteReader(bytes.NewReader(in)), limit))
 		if diff := cmp.Diff(whole, split); diff != "" || !errors.Is(err1, err2) {
-			t.Fatalf("%v, %v: %s", err1, err2, diff)
+			t.Fatalf("the two readings: %v, %v: %s", err1, err2, diff)
 		}
 		for _, e := range whole {
 			if len(e.Data) > limit {

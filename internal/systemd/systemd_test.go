@@ -89,7 +89,7 @@ func TestASocketIsTakenOver(t *testing.T) {
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get("http://" + ln.Addr().String()) // it waits in the socket until the program is there
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("asking the socket: %v\n%s", err, out)
 	}
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()

@@ -40,7 +40,7 @@ func TestAShellThatIsNotThereIsSaid(t *testing.T) {
 	t.Parallel()
 	_, err := usershell.Run(t.Context(), usershell.Command{Line: "ls", Dir: t.TempDir(), Shell: "/nonexistent/sh"}, &bytes.Buffer{})
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("Run: %v", err)
 	}
 }
 

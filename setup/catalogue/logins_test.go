@@ -159,7 +159,7 @@ func TestALoginThatAPersonRefuses(t *testing.T) {
 	}
 	resp, err := http.Get(web.URL + logins.Path + "?error=access_denied&state=" + url.QueryEscape(page.Query().Get("state")))
 	if err != nil || resp.StatusCode != http.StatusBadRequest {
-		t.Fatalf("%v %v", resp, err)
+		t.Fatalf("the answer to a refused login: %v %v", resp, err)
 	}
 	_ = resp.Body.Close() // It was not read.
 	got := started
@@ -188,7 +188,7 @@ func converse(t *testing.T, as *oauthtest.Server, kept *files.Store, why string)
 	}
 	told, ok := errors.AsType[*fault.Error](errors.Join(warnings...))
 	if !ok || why == "" || !strings.Contains(told.Msg, why) || !oauth.Needed(told) {
-		t.Errorf("%v, want %q", warnings, why)
+		t.Errorf("the warnings: %v, want %q", warnings, why)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
-			t.Errorf("%v; run go generate ./...", err)
+			t.Errorf("a generated file: %v; run go generate ./...", err)
 			continue
 		}
 		if diff := cmp.Diff(want, string(got)); diff != "" {

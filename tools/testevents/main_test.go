@@ -30,7 +30,7 @@ func reads(t *testing.T, in, want string, args ...string) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("%v: -want +got\n%s", args, diff)
+		t.Errorf("arguments %v: -want +got\n%s", args, diff)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestOtherArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"count"}, {"printed", "m"}} {
 		if err := run(args, strings.NewReader(""), &strings.Builder{}); err == nil {
-			t.Errorf("%v are accepted", args)
+			t.Errorf("arguments %v are accepted", args)
 		}
 	}
 }

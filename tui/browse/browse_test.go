@@ -100,15 +100,15 @@ func TestTheListFitsTheScreen(t *testing.T) {
 		m := screen(t, &source{}, size[0], size[1])
 		lines := m.lines()
 		if len(lines) > max(size[1], around+1) {
-			t.Errorf("%v: %d lines", size, len(lines))
+			t.Errorf("size %v: %d lines", size, len(lines))
 		}
 		for _, line := range lines {
 			if n := len([]rune(line)); n > size[0] {
-				t.Errorf("%v: a line has %d columns: %q", size, n, line)
+				t.Errorf("size %v: a line has %d columns: %q", size, n, line)
 			}
 		}
 		if strings.Contains(text(m), "\x1b") {
-			t.Errorf("%v: a title reached the terminal as it is", size)
+			t.Errorf("size %v: a title reached the terminal as it is", size)
 		}
 	}
 	if m := screen(t, &source{}, 40, 8); strings.Contains(text(m), "acme") {

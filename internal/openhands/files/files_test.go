@@ -281,7 +281,7 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 		_, err := s.AgentProfiles.ResolveAll(t.Context(), id(tt.members), "")
 		failure, ok := errors.AsType[*openhands.Error](err)
 		if !ok || failure.Kind != openhands.Invalid {
-			t.Errorf("%v: %v", tt.members, err)
+			t.Errorf("members %v: %v", tt.members, err)
 			continue
 		}
 		detail, err := json.Marshal(failure.Detail)
@@ -289,7 +289,7 @@ func TestResolveSaysWhatIsMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tt.detail, string(detail)); diff != "" {
-			t.Errorf("%v:\n%s", tt.members, diff)
+			t.Errorf("members %v:\n%s", tt.members, diff)
 		}
 	}
 	if _, err := s.AgentProfiles.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "enable_classify_and_switch_llm_tool": true, "meta_profile_ref": "torn"})); err != nil {

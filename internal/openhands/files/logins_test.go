@@ -67,10 +67,10 @@ func TestALoginOfNoServerIsNotKept(t *testing.T) {
 	t.Parallel()
 	s, base := open(t, "", map[string]string{"settings.json": loginSettings})
 	if err := s.Logins.Save(t.Context(), "http://h/other", []byte(`{"tokens":{"access_token":"x"}}`)); kindOf(err) != openhands.NotFound {
-		t.Errorf("%v", err)
+		t.Errorf("saving a login for a server without one: %v", err)
 	}
 	if err := s.Logins.Save(t.Context(), "http://h/mcp", []byte(`{"tokens":3}`)); kindOf(err) != openhands.Malformed {
-		t.Errorf("%v", err)
+		t.Errorf("saving a login that cannot be read: %v", err)
 	}
 	if read(t, base, "settings.json") != loginSettings {
 		t.Error("the settings have changed")

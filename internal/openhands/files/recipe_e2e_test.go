@@ -48,7 +48,7 @@ func understood(t *testing.T, version string, all []json.RawMessage) []any {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
+		t.Fatalf("running OpenHands' code: %v\n%s", err, stderr.Bytes())
 	}
 	var got []any
 	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil || len(got) != len(all) {
@@ -161,14 +161,14 @@ func TestAnAgentServerRefusesTheSameStarts(t *testing.T) {
 		err = json.NewDecoder(res.Body).Decode(&got)
 		_ = res.Body.Close() // It was read.
 		if err != nil || res.StatusCode != http.StatusUnprocessableEntity {
-			t.Errorf("%v: %s %v", tt.members, res.Status, err)
+			t.Errorf("members %v: %s %v", tt.members, res.Status, err)
 		}
 		var theirs, ours any
 		if err := errors.Join(json.Unmarshal(got.Detail, &theirs), json.Unmarshal([]byte(tt.detail), &ours)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(theirs, ours); diff != "" {
-			t.Errorf("%v (-theirs +ours):\n%s", tt.members, diff)
+			t.Errorf("members %v (-theirs +ours):\n%s", tt.members, diff)
 		}
 	}
 }

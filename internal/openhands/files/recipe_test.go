@@ -108,7 +108,7 @@ func TestResolveNamesWhatHasNoEffect(t *testing.T) {
 	}
 	const defaults = `,"secret_refs":null,"persona":null,"public_skills":[],"enable_classify_and_switch_llm_tool":false,"meta_profile_ref":null`
 	if _, _, _, plain := launched(t, helper(4, defaults)); len(plain.Ignored) > 0 || plain.Secrets != nil {
-		t.Errorf("%v, %v", plain.Ignored, plain.Secrets)
+		t.Errorf("what is ignored, and the secrets: %v, %v", plain.Ignored, plain.Secrets)
 	}
 	if _, _, _, none := launched(t, helper(3, `,"secret_refs":[]`)); none.Secrets == nil || len(*none.Secrets) != 0 {
 		t.Errorf("secrets %v", none.Secrets)
@@ -254,7 +254,7 @@ func TestARecipeOfANewerOpenHandsIsNotWritten(t *testing.T) {
 	}
 	shown, err := s.AgentProfiles.Get(t.Context(), "helper")
 	if err != nil || shown["later"] == nil {
-		t.Errorf("%v, %v", shown, err)
+		t.Errorf("the recipe: %v, %v", shown, err)
 	}
 	if err := s.AgentProfiles.Save(t.Context(), "helper", map[string]any{"llm_profile_ref": "fast"}); kindOf(err) != openhands.Malformed {
 		t.Error(err)

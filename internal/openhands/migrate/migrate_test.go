@@ -477,7 +477,7 @@ func TestACancelledRunReportsWhatIsLeft(t *testing.T) {
 	}
 	report, err := migrate.Run(ctx, o)
 	if !errors.Is(err, context.Canceled) || len(report.Items) != 3 || !report.Items[0].Applied || report.Items[1].Applied {
-		t.Errorf("%v, %+v", err, report.Items)
+		t.Errorf("Run: %v, %+v", err, report.Items)
 	}
 	s.want("profiles/a.json", newForm)
 	s.want("profiles/b.json", oldForm)
@@ -536,7 +536,7 @@ func TestRestore(t *testing.T) {
 		s, o := newRun(t)
 		write(t, filepath.Join(s.base, "profiles/a.json"), "{}")
 		if got := actions(t, o); got[0] != migrate.ChangedSince || got[1] != migrate.Restored {
-			t.Errorf("%v", got)
+			t.Errorf("the actions: %v", got)
 		}
 		s.want("profiles/a.json", "{}")
 		o.Force = true
@@ -550,7 +550,7 @@ func TestRestore(t *testing.T) {
 		s, o := newRun(t)
 		must(t, os.Remove(filepath.Join(s.base, "profiles/a.json")))
 		if got := actions(t, o); got[0] != migrate.ChangedSince {
-			t.Errorf("%v", got)
+			t.Errorf("the actions: %v", got)
 		}
 		o.Force = true
 		if got := actions(t, o); got[0] != migrate.Restored {
@@ -562,7 +562,7 @@ func TestRestore(t *testing.T) {
 		s, o := newRun(t)
 		o.Bases, o.Force = []string{t.TempDir()}, true
 		if got := actions(t, o); got[0] != migrate.NotRestored || got[1] != migrate.NotRestored {
-			t.Errorf("%v", got)
+			t.Errorf("the actions: %v", got)
 		}
 		s.want("profiles/a.json", newForm)
 	})
@@ -574,7 +574,7 @@ func TestRestore(t *testing.T) {
 		must(t, os.Symlink(path+".moved", path))
 		o.Force = true
 		if got := actions(t, o); got[0] != migrate.NotRestored {
-			t.Errorf("%v", got)
+			t.Errorf("the actions: %v", got)
 		}
 		s.want("profiles/a.json.moved", newForm)
 	})
@@ -583,7 +583,7 @@ func TestRestore(t *testing.T) {
 		s, o := newRun(t)
 		write(t, filepath.Join(o.Backup, "00001-a.json"), "{}")
 		if got := actions(t, o); got[0] != migrate.NotRestored || got[1] != migrate.Restored {
-			t.Errorf("%v", got)
+			t.Errorf("the actions: %v", got)
 		}
 		s.want("profiles/a.json", newForm)
 	})

@@ -125,7 +125,7 @@ func TestLostSecretsAreNamedByTheirPlace(t *testing.T) {
 	got, err := settings.Of(snapshot(t, `{"agent_settings":{"llm":{"model":"openai/x","api_key":"`+token+`"},
 		"mcp_config":{"a":{"url":"http://h/","headers":{"X":"**********","Y":"in clear"}}}}}`), r)
 	if err != nil || len(lost) != 2 || !errors.Is(lost["agent_settings.llm.api_key"], errKey) || lost["agent_settings.mcp_config.a.headers.X"] == nil {
-		t.Errorf("%v, %v", lost, err)
+		t.Errorf("the lost secrets: %v, %v", lost, err)
 	}
 	if headers := got.Agent.Tree("mcp_config").Tree("a").Tree("headers"); len(headers) != 1 {
 		t.Errorf("headers %v", headers.Names())

@@ -32,7 +32,7 @@ func TestResetHome(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(w.own); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("what is left: %v, %v", left, err)
 	}
 	if info, err := os.Stat(outside); err != nil || info.Mode().Perm() != 0o500 {
 		t.Errorf("what a link points at is %v, %v", info.Mode(), err)

@@ -108,7 +108,7 @@ func TestProgramsHaveAProfileAndAHomeOfTheirOwn(t *testing.T) {
 	}
 	profile, err := os.ReadFile(w.dir + "/tmp/profile")
 	if err != nil || !strings.Contains(string(profile), `(allow file-read* file-write* (subpath "`+w.ws+`"))`) {
-		t.Errorf("%v: %s", err, profile)
+		t.Errorf("the profile: %v: %s", err, profile)
 	}
 	if level := w.box.Level(); level != sandbox.Reduced {
 		t.Errorf("the level is %s", level)
@@ -179,7 +179,7 @@ func TestTheProxyWantsItsToken(t *testing.T) {
 	profile, err := os.ReadFile(w.dir + "/tmp/profile")
 	password, _ := proxy.User.Password()
 	if err != nil || strings.Contains(string(profile), password) || !strings.Contains(string(profile), `(deny network-bind (local ip "localhost:`+proxy.Port()+`"))`) {
-		t.Errorf("%v: the profile has the token, or not the port", err)
+		t.Errorf("the profile: %v: the profile has the token, or not the port", err)
 	}
 	if err := w.box.Close(); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestTheProxyWantsItsToken(t *testing.T) {
 		t.Error("the proxy outlives its box")
 	}
 	if blocks := gate.Blocks(); len(blocks) != 1 {
-		t.Errorf("%v: only the one with the token is the sandbox's", blocks)
+		t.Errorf("the blocks are %v: only the one with the token is the sandbox's", blocks)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestGitDirectoriesAreGuarded(t *testing.T) {
 	text, err := w.box.profile.Text()
 	want := []string{w.ws + "/.git"}
 	if err != nil || !slices.Equal(w.box.profile.Git, want) || !strings.Contains(text, `(deny file-write* (literal "`+w.ws+`/.git/hooks")`) {
-		t.Errorf("%v: git directories %q, want %q:\n%s", err, w.box.profile.Git, want, text)
+		t.Errorf("the text of the profile: %v: git directories %q, want %q:\n%s", err, w.box.profile.Git, want, text)
 	}
 }
 

@@ -178,7 +178,7 @@ func TestReducedUnixSocketsOfOthers(t *testing.T) {
 	}
 	entries, err := os.ReadDir(outside)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
+		t.Errorf("the entries: %v, %v", entries, err)
 	}
 }
 

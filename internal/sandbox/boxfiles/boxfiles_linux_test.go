@@ -161,7 +161,7 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 			want = joined.Unwrap()[0]
 		}
 		if !errors.Is(got, want) {
-			t.Errorf("%v became %v", want, got)
+			t.Errorf("the names %v became %v", want, got)
 		}
 	}
 	if size, ok := errors.AsType[*sandbox.SizeError](failureOf(&sandbox.SizeError{Size: 5, Limit: 3}).err("read", "/f")); !ok || size.Size != 5 || size.Limit != 3 {

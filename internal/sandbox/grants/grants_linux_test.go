@@ -59,7 +59,7 @@ func (w *world) add(t *testing.T, s *grants.Store, g grants.Grant) grants.Grant 
 	t.Helper()
 	stored, added, err := s.Add(t.Context(), g)
 	if err != nil || !added {
-		t.Fatalf("%v: added %v, %v", g, added, err)
+		t.Fatalf("the grant %v: added %v, %v", g, added, err)
 	}
 	return stored
 }
@@ -112,7 +112,7 @@ func TestAddingAgainChangesNothing(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	again, added, err := s.Add(t.Context(), grants.Grant{Access: sandbox.Network, Target: "EXAMPLE.com:8443"})
 	if err != nil || added || again != first {
-		t.Errorf("%v, added %v, %v", again, added, err)
+		t.Errorf("the grant again: %v, added %v, %v", again, added, err)
 	}
 	if after, err := os.Stat(w.file); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the file was written again: %v", err)
@@ -130,17 +130,17 @@ func TestRemove(t *testing.T) {
 	}
 	removed, err := s.Remove(t.Context(), gone.Same)
 	if diff := cmp.Diff([]grants.Grant{gone}, removed); diff != "" || err != nil {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
+		t.Errorf("Remove: %v, -want +got:\n%s", err, diff)
 	}
 	list, err := other.List()
 	if diff := cmp.Diff([]grants.Grant{kept}, list); diff != "" || err != nil {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
+		t.Errorf("the list of the other store: %v, -want +got:\n%s", err, diff)
 	}
 	if err := s.Clear(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if list, err := other.List(); err != nil || len(list) > 0 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("the list: %v, %v", list, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestOldGrantsOfConversationsGo(t *testing.T) {
 	fresh := w.add(t, s, grants.Grant{Access: sandbox.Network, Target: "c.example", Conversation: another})
 	list, err := s.List()
 	if diff := cmp.Diff([]grants.Grant{old, fresh}, list); diff != "" || err != nil {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
+		t.Errorf("the list: %v, -want +got:\n%s", err, diff)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestWhatCannotBeGranted(t *testing.T) {
 	} {
 		g.Access, g.Target = sandbox.Network, "example.com"
 		if _, _, err := s.Add(t.Context(), g); err == nil {
-			t.Errorf("%v is stored", g)
+			t.Errorf("the grant %v is stored", g)
 		}
 	}
 	if _, err := os.Stat(w.file); err == nil {
@@ -318,7 +318,7 @@ func TestWatchSeesAnotherProcess(t *testing.T) {
 	w.add(t, w.open(), grants.Grant{Access: sandbox.Network, Target: "example.com"})
 	<-calls
 	if list, err := s.For("", ""); err != nil || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("the list: %v, %v", list, err)
 	}
 	stop()
 	done.Wait()
@@ -340,6 +340,6 @@ func TestWritersAtTheSameTime(t *testing.T) {
 	}
 	done.Wait()
 	if list, err := w.open().List(); err != nil || len(list) != writers {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("the list: %v, %v", list, err)
 	}
 }

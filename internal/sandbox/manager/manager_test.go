@@ -192,7 +192,7 @@ func TestNoBoxWhereOneWasBroken(t *testing.T) {
 	} {
 		w := newWorld(t, func(w *world) { w.cfg.Test = attempts })
 		if box, err := w.manager().Box(t.Context(), w.env); box != nil || err == nil || err.Error() != want {
-			t.Errorf("%v, %v, want %s", box, err, want)
+			t.Errorf("the box: %v, %v, want %s", box, err, want)
 		}
 	}
 }

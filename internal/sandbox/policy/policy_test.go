@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		p := valid()
 		test.edit(&p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want %q", err, test.want)
+			t.Errorf("Check: %v, want %q", err, test.want)
 		}
 	}
 }

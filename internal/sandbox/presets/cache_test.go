@@ -131,7 +131,7 @@ func TestAnOldAnswerIsUsedWhileItIsAskedAgain(t *testing.T) {
 		})
 		w := presets.Workspace{Asker: a}
 		if found, err := w.Ask(t.Context(), "node"); err != nil || !slices.Equal(text(found), text(first)) {
-			t.Errorf("%v: found %q, %v", age, text(found), err)
+			t.Errorf("at the age of %v: found %q, %v", age, text(found), err)
 		}
 		<-asked
 		close(letGo)
@@ -144,7 +144,7 @@ func TestAnOldAnswerIsUsedWhileItIsAskedAgain(t *testing.T) {
 		}
 		a.Close()
 		if found, runs := c.process(t, "node"); runs != 0 || !strings.HasPrefix(text(found)[0], "newer.example:80") {
-			t.Errorf("%v: afterwards %q, %d runs", age, text(found), runs)
+			t.Errorf("at the age of %v: afterwards %q, %d runs", age, text(found), runs)
 		}
 	}
 }

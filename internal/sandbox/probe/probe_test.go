@@ -48,7 +48,7 @@ func TestReasons(t *testing.T) {
 			return fmt.Errorf("start the sandbox: %w", test.err)
 		})
 		if r.Level != sandbox.Off || !strings.Contains(r.Reason, test.want) || r.Fix == "" {
-			t.Errorf("%v: %+v, want %q", test.err, r, test.want)
+			t.Errorf("the error %v: %+v, want %q", test.err, r, test.want)
 		}
 	}
 }

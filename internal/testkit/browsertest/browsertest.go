@@ -37,7 +37,7 @@ func Start(t *testing.T, program, address, screenshots string) *Browser {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatalf("%v; install Debian's chromium", err)
+		t.Fatalf("looking for the browser: %v; install Debian's chromium", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "node", program, address, chromium)
