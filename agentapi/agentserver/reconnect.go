@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/pause"
 )
 
 const (
@@ -41,7 +42,7 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 			return s.giveUp(cause)
 		}
 		// The first attempt comes at once, unless this is not a first loss.
-		if s.delay > 0 && sleep(limited, s.delay) != nil {
+		if s.delay > 0 && pause.For(limited, s.delay) != nil {
 			return s.giveUp(cause)
 		}
 		s.delay = min(max(2*s.delay, firstDelay), lastDelay)
@@ -62,17 +63,6 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 func silent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return timedOut(err) && (!ok || op.Op != "dial")
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // again makes one attempt to get a socket within limited. What is fetched then

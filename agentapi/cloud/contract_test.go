@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/agentapi/cloud"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/pause"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
@@ -73,7 +73,7 @@ func newBackend(t *testing.T, url, key string) *cloud.Backend {
 	t.Helper()
 	client, err := account.New(account.Options{
 		URL: url, Key: func(context.Context) (hidden.Text, error) { return hidden.NewText(key), nil },
-		Sleep: func(ctx context.Context, d time.Duration) error { return transport.Sleep(ctx, d/100) },
+		Sleep: func(ctx context.Context, d time.Duration) error { return pause.For(ctx, d/100) },
 	})
 	if err != nil {
 		t.Fatal(err)

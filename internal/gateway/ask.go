@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/pause"
 )
 
 const (
@@ -92,7 +94,7 @@ func (a *asking) run(ctx context.Context, show func(Piece) bool) error {
 		if !show(Lost{Attempt: a.attempt, Err: lost.err}) {
 			return errLeft
 		}
-		if err := pause(ctx, a.attempt); err != nil {
+		if err := wait(ctx, a.attempt); err != nil {
 			return err
 		}
 	}
@@ -109,16 +111,12 @@ func (a *asking) gone(err error) error {
 	return e
 }
 
-// pause waits before the next attempt, longer each time.
-func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(min(maxPause, firstPause<<min(attempt-1, 10)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+// wait waits before the next attempt, longer each time.
+func wait(ctx context.Context, attempt int) error {
+	if pause.For(ctx, min(maxPause, firstPause<<min(attempt-1, 10))) != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // once sends the question and reads what comes. The error is a *lostError

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/pause"
 )
 
 // Process is the daemon of this user as a process that can be ended. Close lets
@@ -81,7 +82,7 @@ const (
 // Wait returns when the daemon has ended: the lock is free, or another process
 // holds it. It reports false if ctx ends before.
 func (p *Process) Wait(ctx context.Context) bool {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for look := firstLook; ; look = min(2*look, lastLook) {
 		held, err := filelock.Held(filepath.Join(p.dir, lockFile))
 		if err == nil && !held {
 			return true
@@ -89,12 +90,8 @@ func (p *Process) Wait(ctx context.Context) bool {
 		if now, err := Find(p.dir); err == nil && now.PID != p.Info.PID {
 			return true
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, look) != nil {
 			return false
-		case <-timer.C:
 		}
 	}
 }

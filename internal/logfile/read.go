@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/pause"
 )
 
 // Last returns the last n lines of a log, of the files before it too. A line
@@ -66,8 +68,8 @@ func tail(text []byte, n int) []byte {
 	}
 }
 
-// pause is the time between two looks at a log that is followed.
-const pause = 100 * time.Millisecond
+// look is the time between two looks at a log that is followed.
+const look = 100 * time.Millisecond
 
 // Follow writes the last n lines of a log to w and then what is added, until ctx
 // ends. A log that is put away meanwhile is read to its end first.
@@ -104,12 +106,8 @@ func Follow(ctx context.Context, path string, n int, w io.Writer) error {
 			}
 			continue
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
+		if err := pause.For(ctx, look); err != nil {
+			return err
 		}
 	}
 }

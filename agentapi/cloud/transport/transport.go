@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/pause"
 )
 
 // Header is how the server's key is sent.
@@ -98,7 +99,7 @@ func withDefaults(o Options) Options {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = Sleep
+		o.Sleep = pause.For
 	}
 	if o.Timeout == 0 {
 		o.Timeout = callTimeout
@@ -107,18 +108,6 @@ func withDefaults(o Options) Options {
 		o.Idle = idleTimeout
 	}
 	return o
-}
-
-// Sleep waits, or ends with ctx.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Root is the server, without a trailing slash.
