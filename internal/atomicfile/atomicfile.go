@@ -168,3 +168,12 @@ func follow(path string) (string, error) {
 	}
 	return "", errors.New("too many levels of symbolic links")
 }
+
+// Remove removes a file. One that is not there is not an error: another process may have
+// removed it.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

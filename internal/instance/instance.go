@@ -151,7 +151,7 @@ func (c *Claim) unlock() error {
 }
 
 func (c *Claim) withdraw() error {
-	if err := os.Remove(filepath.Join(c.dir, addressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Remove(filepath.Join(c.dir, addressFile)); err != nil {
 		return fmt.Errorf("withdraw address: %w", err)
 	}
 	return nil

@@ -121,7 +121,7 @@ func (d *Dir) Remove(names ...string) error {
 			d.memory.remove(name)
 			continue
 		}
-		if err := os.Remove(d.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Remove(d.file(name)); err != nil {
 			return err
 		}
 	}

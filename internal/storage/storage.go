@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Trouble is what a file operation failed for.
@@ -49,6 +51,14 @@ func Of(err error) Trouble {
 	return Other
 }
 
+// Cause is err without the path, which the message around it has already.
+func Cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
 func anyOf(err error, targets []error) bool {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -73,16 +83,8 @@ func Try(dir string) error {
 		return fmt.Errorf("try to write: %w", err)
 	}
 	_, err = f.Write(make([]byte, probeSize))
-	if err := errors.Join(err, f.Close(), remove(f.Name())); err != nil {
+	if err := errors.Join(err, f.Close(), atomicfile.Remove(f.Name())); err != nil {
 		return fmt.Errorf("try to write: %w", err)
-	}
-	return nil
-}
-
-// remove removes a file, which another process may have done.
-func remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *Store) keep(ctx context.Context, value secret.Value) (whyFile, err erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case whyFile == nil:
-		return nil, removeFile(s.path(valueFile)) // What is there opens nothing.
+		return nil, atomicfile.Remove(s.path(valueFile)) // What is there opens nothing.
 	}
 	return whyFile, atomicfile.Write(s.path(valueFile), []byte(value.Reveal()+"\n"), atomicfile.Options{MaxMode: 0o600})
 }
@@ -142,7 +142,7 @@ func (s *Store) intoStore(ctx context.Context, value secret.Value) error {
 
 // Forget removes the value of a default token that was revoked, wherever it is.
 func (s *Store) Forget(ctx context.Context) error {
-	if err := removeFile(s.path(valueFile)); err != nil {
+	if err := atomicfile.Remove(s.path(valueFile)); err != nil {
 		return err
 	}
 	if s.values == nil {

@@ -266,10 +266,3 @@ func (s *Store) rewrite(edit func(*document) error) error {
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
-
-func removeFile(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}

@@ -155,7 +155,7 @@ func (s *store) clear() (int, error) {
 	n := len(s.files)
 	var errs []error
 	for _, f := range s.files {
-		if err := os.Remove(filepath.Join(s.dir, f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Remove(filepath.Join(s.dir, f.name)); err != nil {
 			errs = append(errs, err)
 		}
 	}

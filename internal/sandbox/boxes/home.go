@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
@@ -74,7 +75,7 @@ func removeHome(dir string) error {
 		return err
 	}
 	for _, at := range []string{home, filepath.Join(dir, ownerName), dir} {
-		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Remove(at); err != nil {
 			return err
 		}
 	}

@@ -137,7 +137,7 @@ func (s *Store) Remove(ctx context.Context, match func(Grant) bool) (removed []G
 // Clear removes all grants, also those of a file that cannot be understood.
 func (s *Store) Clear(ctx context.Context) error {
 	return s.locked(ctx, func() error {
-		if err := os.Remove(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Remove(s.file); err != nil {
 			return fmt.Errorf("remove the grants: %w", err)
 		}
 		return nil
