@@ -26,30 +26,35 @@ func Line(key, value string) string { return fmt.Sprintf("%s = %q", key, value) 
 // line would mean something else, or would change what the rest means, nothing
 // is written and the error is ErrNotAppendable.
 func Remember(path, key, value string) error {
+	add := func(text string) string {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + Line(key, value) + "\n"
+	}
+	return change(path, add, func(settings map[string]any) bool {
+		_, there := settings[key]
+		settings[key] = value
+		return !there
+	})
+}
+
+// change writes an edited config file, if that means what set makes of the settings before.
+// Where set reports false, it cannot.
+func change(path string, edit func(text string) string, set func(settings map[string]any) bool) error {
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read config: %w", err)
 	}
-	text := string(old)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	text += Line(key, value) + "\n"
-	var before, after map[string]any
-	if _, err := toml.Decode(string(old), &before); err != nil {
+	text := edit(string(old))
+	want, after := map[string]any{}, map[string]any{}
+	if _, err := toml.Decode(string(old), &want); err != nil {
 		return ErrNotAppendable
 	}
 	if _, err := toml.Decode(text, &after); err != nil {
 		return ErrNotAppendable
 	}
-	if before == nil {
-		before = map[string]any{}
-	}
-	if _, there := before[key]; there {
-		return ErrNotAppendable
-	}
-	before[key] = value
-	if !reflect.DeepEqual(before, after) {
+	if !set(want) || !reflect.DeepEqual(want, after) {
 		return ErrNotAppendable
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

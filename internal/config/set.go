@@ -1,18 +1,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/BurntSushi/toml"
-
-	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Set writes a setting of a table, a string or a bool, into the config file, and
@@ -20,35 +11,16 @@ import (
 // be found, or would change something else, nothing is written and the error is
 // ErrNotAppendable.
 func Set(path, table, key string, value any) error {
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read config: %w", err)
-	}
-	line := key + " = " + literal(value)
-	want, after := map[string]any{}, map[string]any{}
-	if _, err := toml.Decode(string(old), &want); err != nil {
-		return ErrNotAppendable
-	}
-	text := withLine(string(old), table, key, line)
-	if _, err := toml.Decode(text, &after); err != nil {
-		return ErrNotAppendable
-	}
-	inside, _ := want[table].(map[string]any)
-	if inside == nil {
-		inside = map[string]any{}
-		want[table] = inside
-	}
-	inside[key] = value
-	if !reflect.DeepEqual(want, after) {
-		return ErrNotAppendable
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("write config: %w", err)
-	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{}); err != nil {
-		return fmt.Errorf("write config: %w", err)
-	}
-	return nil
+	add := func(text string) string { return withLine(text, table, key, key+" = "+literal(value)) }
+	return change(path, add, func(settings map[string]any) bool {
+		inside, _ := settings[table].(map[string]any)
+		if inside == nil {
+			inside = map[string]any{}
+			settings[table] = inside
+		}
+		inside[key] = value
+		return true
+	})
 }
 
 func literal(value any) string {
