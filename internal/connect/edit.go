@@ -88,17 +88,9 @@ func keepLineEnds(old string, change func(string) (string, error)) (string, erro
 // prove reads the file before and after as data: the change must be our entry
 // and nothing else.
 func (c Client) prove(before, after string, v Values) error {
-	was, err := c.read(before)
+	was, is, ours, err := c.readAll(before, after, v)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForm, err)
-	}
-	is, err := c.read(after)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForm, err)
-	}
-	ours, err := c.read(c.Settings(v))
-	if err != nil {
-		return fmt.Errorf("read settings for %s: %w", c.Name, err)
+		return err
 	}
 	if want := merge(was, ours, c.at); !reflect.DeepEqual(is, want) {
 		return fmt.Errorf("%w: the position of the entry is not clear", ErrForm)
@@ -109,22 +101,29 @@ func (c Client) prove(before, after string, v Values) error {
 // proveGone reads the file before and after as data: what is gone must be our
 // entry and nothing else.
 func (c Client) proveGone(before, after string) error {
-	was, err := c.read(before)
+	// Of our entry the keys matter.
+	was, is, ours, err := c.readAll(before, after, Values{BaseURL: "x", ContainerURL: "x", Model: "x", Program: "x"})
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForm, err)
-	}
-	is, err := c.read(after)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrForm, err)
-	}
-	ours, err := c.read(c.Settings(Values{BaseURL: "x", ContainerURL: "x", Model: "x", Program: "x"})) // its keys matter
-	if err != nil {
-		return fmt.Errorf("read settings for %s: %w", c.Name, err)
+		return err
 	}
 	if !c.onlyOurs(was, is, ours, c.at) {
 		return fmt.Errorf("%w: another entry is at the position of ohgw's entry", ErrForm)
 	}
 	return nil
+}
+
+// readAll reads the file before and after, and our entry, as data.
+func (c Client) readAll(before, after string, v Values) (was, is, ours any, err error) {
+	if was, err = c.read(before); err == nil {
+		is, err = c.read(after)
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	if ours, err = c.read(c.Settings(v)); err != nil {
+		return nil, nil, nil, fmt.Errorf("read settings for %s: %w", c.Name, err)
+	}
+	return was, is, ours, nil
 }
 
 // onlyOurs reports whether is lacks nothing that was but our entry: an element of
