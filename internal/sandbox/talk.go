@@ -57,15 +57,7 @@ func Talk(ctx context.Context, box Box, p Program, input []byte, out, errs io.Wr
 		written = nil
 		<-copied //nolint:errcheck // it was cut off
 	}
-	switch {
-	case killed && ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return err
-	case code != 0:
-		return &ExitError{code}
-	}
-	return written
+	return outcome(ctx, killed, code, err, written)
 }
 
 // copyBoth copies the output and the errors of a program until both end.
