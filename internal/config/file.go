@@ -140,10 +140,7 @@ func unreadable(path string, err error) error {
 	} else if errors.Is(err, fs.ErrPermission) {
 		hint = "make the file readable: " + storage.Access(path, os.Stat, keyfile.Mine) + "; or choose another file with --config"
 	}
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err // the message has the path already
-	}
-	return &fault.Error{Msg: "cannot read the config file " + path, Hint: hint, Code: fault.Usage, Err: err}
+	return &fault.Error{Msg: "cannot read the config file " + path, Hint: hint, Code: fault.Usage, Err: storage.Cause(err)}
 }
 
 // broken is the error for a file that is not TOML: mistyped, or only half of it

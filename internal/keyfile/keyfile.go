@@ -12,6 +12,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 // ErrNoKey is returned for a file that cannot be a key: empty, huge, with
@@ -58,18 +60,18 @@ func readFrom(path string, own bool) (string, error) {
 func read(path string, own bool) (string, error) {
 	// Before it is opened: a pipe would block.
 	if info, err := os.Stat(path); err != nil {
-		return "", bare(err)
+		return "", storage.Cause(err)
 	} else if !info.Mode().IsRegular() {
 		return "", ErrNoKey
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", bare(err)
+		return "", storage.Cause(err)
 	}
 	defer func() { _ = f.Close() }() // It was only read.
 	info, err := f.Stat()
 	if err != nil {
-		return "", bare(err)
+		return "", storage.Cause(err)
 	}
 	mode, mine := info.Mode().Perm(), Mine(info)
 	if own && !mine || runtime.GOOS != "windows" && mode&0o077 != 0 {
@@ -77,19 +79,11 @@ func read(path string, own bool) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return "", bare(err)
+		return "", storage.Cause(err)
 	}
 	key := strings.TrimSpace(string(text))
 	if key == "" || len(text) > maxFile || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", ErrNoKey
 	}
 	return key, nil
-}
-
-// bare is err without the path, which the message has already.
-func bare(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

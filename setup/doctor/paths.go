@@ -96,15 +96,15 @@ func (w *World) writable(r Result, dir string) Result {
 		return r
 	}
 	if storage.Of(err) == storage.ReadOnly {
-		return r.fail(dir+" is on a read-only disk", cause(err), "use a directory on another disk: export XDG_STATE_HOME=DIR")
+		return r.fail(dir+" is on a read-only disk", storage.Cause(err).Error(), "use a directory on another disk: export XDG_STATE_HOME=DIR")
 	}
-	return r.fail("cannot write to "+dir, cause(err), w.open(dir))
+	return r.fail("cannot write to "+dir, storage.Cause(err).Error(), w.open(dir))
 }
 
 // closed reports a directory that cannot be looked into: one above it lacks the
 // rights.
 func (w *World) closed(r Result, dir string, err error) Result {
-	return r.fail("the directory "+dir+" cannot be read", cause(err), w.open(dir))
+	return r.fail("the directory "+dir+" cannot be read", storage.Cause(err).Error(), w.open(dir))
 }
 
 // open is the command that gives the user the rights for a directory. All that is in one
@@ -130,12 +130,4 @@ func (w *World) room(r Result, dir string) Result {
 		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations are stored on it", "free space on it, or use a directory on another disk: export XDG_STATE_HOME=DIR")
 	}
 	return r
-}
-
-// cause is err without the path that the text has already.
-func cause(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err.Error()
-	}
-	return err.Error()
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 // Kind is what a file is for.
@@ -204,7 +205,7 @@ func (s Snapshot) Newer() bool {
 func (f File) Read() Snapshot {
 	info, err := os.Lstat(f.Path)
 	if err != nil {
-		return Snapshot{File: f, Gate: gate(canon.ErrorUnreadable, unpath(err), "cannot be read")}
+		return Snapshot{File: f, Gate: gate(canon.ErrorUnreadable, storage.Cause(err), "cannot be read")}
 	}
 	return f.ReadAs(info.Mode().Type())
 }
@@ -221,7 +222,7 @@ func (f File) ReadAs(typ fs.FileMode) Snapshot {
 	}
 	src, info, err := readAll(f.Path)
 	if err != nil {
-		s.Gate = gate(canon.ErrorUnreadable, unpath(err), "cannot be read")
+		s.Gate = gate(canon.ErrorUnreadable, storage.Cause(err), "cannot be read")
 		return s
 	}
 	s.Mode, s.ModTime = info.Mode(), info.ModTime()
@@ -272,12 +273,4 @@ func readAll(path string) ([]byte, fs.FileInfo, error) {
 		err = nil
 	}
 	return src[:n], info, err
-}
-
-// unpath takes the path away from an error: whoever shows it names the file.
-func unpath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

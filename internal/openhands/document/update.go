@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 // Locking is how to wait for the lock of a file.
@@ -93,7 +94,7 @@ func (f File) replace(before Snapshot, after *jsonedit.Doc) error {
 	}
 	again, _, err := readAll(f.Path)
 	if err != nil {
-		return fmt.Errorf("read the written file: %w", unpath(err))
+		return fmt.Errorf("read the written file: %w", storage.Cause(err))
 	}
 	if !bytes.Equal(again, after.Bytes()) {
 		return errors.New("the file's content differs from what was written")

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/storage"
 	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -160,17 +161,9 @@ func Existing(text string) (string, error) {
 
 func unreadable(at string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
-		return &InvalidError{Why: "cannot use " + at + ": " + cause(err).Error()}
+		return &InvalidError{Why: "cannot use " + at + ": " + storage.Cause(err).Error()}
 	}
 	return &InvalidError{at + " does not exist", nearest(at)}
-}
-
-// cause is an error of the file system without its path.
-func cause(err error) error {
-	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
-		return wrapped.Err
-	}
-	return err
 }
 
 // nearest is a hint with the name that a path which does not exist was meant to be.
