@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/subpath"
 )
 
 // Start makes a conversation, or continues the one with that id.
@@ -315,13 +315,5 @@ func (b *Backend) checkParent(s control.Start) error {
 }
 
 func samePlace(a, b string) bool {
-	return resolved(a) == resolved(b)
-}
-
-// resolved is a path without links; one that is not there stays as it is.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
+	return subpath.Real(a) == subpath.Real(b)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/extension"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
@@ -73,6 +72,6 @@ func dirsOf(list json.RawMessage) (dirs []string) {
 // the user has installed or made, and checkouts. What else a request names stays as hidden
 // as the box has it.
 func (b *Backend) shownDirs(meta store.RawMeta) []string {
-	places := extension.Places{Home: b.cfg.Home, Base: b.cfg.Base, Now: b.cfg.Now}
+	places := b.places()
 	return slices.DeleteFunc(dirsOf(meta[dirsMember]), func(dir string) bool { return !places.Has(dir) })
 }

@@ -85,7 +85,7 @@ func (b *Backend) ownPlugins(named []plugin.Plugin) []plugin.Plugin {
 	if b.cfg.Base == "" {
 		return nil
 	}
-	own := extension.Own(extension.Places{Home: b.cfg.Home, Base: b.cfg.Base, Now: b.cfg.Now}, func(dir string, err error) {
+	own := extension.Own(b.places(), func(dir string, err error) {
 		b.cfg.Log.Warn("an installed plugin is not used", "directory", dir, "reason", err)
 	})
 	return without(own, named)
@@ -93,9 +93,7 @@ func (b *Backend) ownPlugins(named []plugin.Plugin) []plugin.Plugin {
 
 // without are the plugins that have not the name of one of the others.
 func without(list, others []plugin.Plugin) []plugin.Plugin {
-	return slices.DeleteFunc(list, func(p plugin.Plugin) bool {
-		return slices.ContainsFunc(others, func(other plugin.Plugin) bool { return other.Name == p.Name })
-	})
+	return slices.DeleteFunc(list, func(p plugin.Plugin) bool { return plugin.Named(others, p.Name) })
 }
 
 // autoLoaded are the plugins that the agent's marketplaces give to each conversation, and
@@ -148,31 +146,27 @@ func addHooks(s *control.Start, from *beginning, hooks hookfile.Config) error {
 
 // sources finds the plugins of a conversation, which keeps their checkouts.
 func (b *Backend) sources(id string) plugin.Sources {
-	cache := b.checkouts()
+	cache := b.places().Checkouts()
 	cache.For = store.Path(b.cfg.Dir, id)
 	return plugin.Sources{Home: b.cfg.Home, Cache: cache}
 }
 
-// checkouts are those of repositories with plugins.
-func (b *Backend) checkouts() plugin.Cache {
-	cache := plugin.Cache{Path: pathOf(b.cfg.SkillEnv), Now: b.cfg.Now}
-	if b.cfg.Base != "" {
-		cache.Dir = plugin.CacheIn(b.cfg.Base)
-	}
-	return cache
+// places are where the user's plugins and the checkouts of others are.
+func (b *Backend) places() extension.Places {
+	return extension.Places{Home: b.cfg.Home, Base: b.cfg.Base, Path: pathOf(b.cfg.SkillEnv), Now: b.cfg.Now}
 }
 
 // dropCheckouts removes the checkouts that only this conversation has used. One that
 // stays is removed later.
 func (b *Backend) dropCheckouts(ctx context.Context, id string) {
-	if err := b.checkouts().Release(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, id)); err != nil {
+	if err := b.places().Checkouts().Release(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, id)); err != nil {
 		b.cfg.Log.Warn("the checkout of a plugin was not removed", "conversation", id, "err", err)
 	}
 }
 
 // shareCheckouts has a new conversation keep the checkouts of the one that it was made of.
 func (b *Backend) shareCheckouts(ctx context.Context, from, id string) {
-	if err := b.checkouts().Share(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, from), store.Path(b.cfg.Dir, id)); err != nil {
+	if err := b.places().Checkouts().Share(context.WithoutCancel(ctx), store.Path(b.cfg.Dir, from), store.Path(b.cfg.Dir, id)); err != nil {
 		b.cfg.Log.Warn("the checkouts of plugins are not kept for a conversation", "conversation", id, "err", err)
 	}
 }

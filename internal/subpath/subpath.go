@@ -72,3 +72,11 @@ func resolved(path string) string {
 	}
 	return filepath.Join(real, rest)
 }
+
+// Real is a path without links; one that is not there stays as it is.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}

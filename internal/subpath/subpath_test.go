@@ -121,3 +121,20 @@ func TestExisting(t *testing.T) {
 		t.Error("a relative path is inside, or an empty directory has something")
 	}
 }
+
+func TestARealPathHasNoLinks(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, missing := filepath.Join(dir, "link"), filepath.Join(dir, "missing")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip("this system makes no links here")
+	}
+	for path, want := range map[string]string{link: dir, dir + "/./": dir, missing: missing} {
+		if got := subpath.Real(path); got != want {
+			t.Errorf("the real path of %s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -19,10 +19,10 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/optional"
-	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Config is what a Store needs. All fields are required.
@@ -47,10 +47,9 @@ type Store struct{ Config }
 // New does not touch the directory yet.
 func New(cfg Config) *Store { return &Store{cfg} }
 
-var (
-	validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	lockName  = ".ohgw.lock"
-	tempName  = ".new-"
+const (
+	lockName = ".ohgw.lock"
+	tempName = ".new-"
 )
 
 // leftBehind is after which time what an interrupted installation has left is removed.
@@ -78,7 +77,7 @@ func (s *Store) install(ctx context.Context, from control.Plugin, force bool, na
 		return openhands.Extension{}, err
 	}
 	about, err := s.Load(place.Dir)
-	if err == nil && !validName().MatchString(about.Name) {
+	if err == nil && !skill.ValidName(about.Name) {
 		err = errors.New("its name has other characters than lower-case letters, digits and single dashes; change the name")
 	}
 	if err != nil {
@@ -233,7 +232,7 @@ func (s *Store) Enable(ctx context.Context, name string, enabled bool) error {
 
 // Remove removes one that was installed.
 func (s *Store) Remove(ctx context.Context, name string) error {
-	if _, err := os.Stat(s.Dir); err != nil || !validName().MatchString(name) {
+	if _, err := os.Stat(s.Dir); err != nil || !skill.ValidName(name) {
 		return s.missing(name)
 	}
 	return s.locked(ctx, func(all *index) error {

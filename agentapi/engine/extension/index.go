@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/plainjson"
@@ -85,7 +86,7 @@ func parseIndex(data []byte) (*index, error) {
 			if err := json.Unmarshal(entries[name], &e); err != nil {
 				return nil, err
 			}
-			if e.Name = name; validName().MatchString(name) {
+			if e.Name = name; skill.ValidName(name) {
 				all.set(e)
 			}
 		}
@@ -182,7 +183,7 @@ func (s *Store) sync(all *index) {
 	}
 	for _, entry := range entries {
 		name, dir := entry.Name(), filepath.Join(s.Dir, entry.Name())
-		if all.at(name) >= 0 || !validName().MatchString(name) || !isDir(dir) {
+		if all.at(name) >= 0 || !skill.ValidName(name) || !isDir(dir) {
 			continue
 		}
 		if about, err := s.Load(dir); err == nil && about.Name == name {

@@ -20,9 +20,17 @@ type Places struct {
 	Now  func() time.Time
 }
 
-func (p Places) sources() plugin.Sources {
-	return plugin.Sources{Home: p.Home, Cache: plugin.Cache{Dir: plugin.CacheIn(p.Base), Path: p.Path, Now: p.Now}}
+// Checkouts are those of repositories with plugins; without OpenHands' directory there are
+// none.
+func (p Places) Checkouts() plugin.Cache {
+	cache := plugin.Cache{Path: p.Path, Now: p.Now}
+	if p.Base != "" {
+		cache.Dir = plugin.CacheIn(p.Base)
+	}
+	return cache
 }
+
+func (p Places) sources() plugin.Sources { return plugin.Sources{Home: p.Home, Cache: p.Checkouts()} }
 
 // Plugins are those that are installed.
 func Plugins(p Places) *Store {
@@ -67,19 +75,19 @@ func (p Places) own() []string {
 // Has reports whether a directory without links in its path is that of a plugin of the
 // user, switched on or off, or is below that of the checkouts.
 func (p Places) Has(dir string) bool {
-	if resolved(dir) != dir || !isDir(dir) {
+	if existing(dir) != dir || !isDir(dir) {
 		return false
 	}
 	if p.Base != "" {
-		if rel, ok := subpath.Rel(resolved(plugin.CacheIn(p.Base)), dir); ok && rel != "." {
+		if rel, ok := subpath.Rel(existing(plugin.CacheIn(p.Base)), dir); ok && rel != "." {
 			return true
 		}
 	}
-	return slices.ContainsFunc(append(p.own(), below(Plugins(p).Dir, false)...), func(own string) bool { return resolved(own) == dir })
+	return slices.ContainsFunc(append(p.own(), below(Plugins(p).Dir, false)...), func(own string) bool { return existing(own) == dir })
 }
 
-// resolved is a path without links; empty where there is nothing.
-func resolved(path string) string {
+// existing is a path without links; empty where there is nothing.
+func existing(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
@@ -139,7 +147,7 @@ func load(dirs []string, bad func(dir string, err error)) (list []plugin.Plugin)
 		switch {
 		case err != nil:
 			bad(dir, err)
-		case !slices.ContainsFunc(list, func(other plugin.Plugin) bool { return other.Name == p.Name }):
+		case !plugin.Named(list, p.Name):
 			list = append(list, p)
 		}
 	}

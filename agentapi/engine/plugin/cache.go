@@ -81,7 +81,7 @@ func (c Cache) Checkout(ctx context.Context, repository, ref string) (Place, err
 func (c Cache) kept(ctx context.Context, target string) bool {
 	there := false
 	_ = c.locked(ctx, func() error { // without the lock it is made again
-		if there = isDir(target); there {
+		if there = isOwnDir(target); there {
 			return c.touch(target + usersExt)
 		}
 		return nil
@@ -91,7 +91,7 @@ func (c Cache) kept(ctx context.Context, target string) bool {
 
 // touch has a checkout of ohgw count as new, and as one that the conversation uses.
 func (c Cache) touch(users string) error {
-	if !isDir(users) {
+	if !isOwnDir(users) {
 		return nil // it is OpenHands'
 	}
 	if c.For != "" {
@@ -103,7 +103,7 @@ func (c Cache) touch(users string) error {
 // keep moves a checkout to its place.
 func (c Cache) keep(ctx context.Context, dir, target string) error {
 	return c.locked(ctx, func() error {
-		if isDir(target) { // another has made it meanwhile
+		if isOwnDir(target) { // another has made it meanwhile
 			return c.touch(target + usersExt)
 		}
 		if err := os.MkdirAll(target+usersExt, 0o700); err != nil {

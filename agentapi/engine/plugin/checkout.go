@@ -85,7 +85,8 @@ func slow(ctx context.Context, err, other error) error {
 	return cmp.Or(ctx.Err(), other)
 }
 
-func isDir(path string) bool {
+// isOwnDir reports whether a path is a directory, and not a link to one.
+func isOwnDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
@@ -59,6 +60,11 @@ var manifests = []string{".plugin/plugin.json", ".claude-plugin/plugin.json"}
 
 // unused are parts of plugins that the engine does not read.
 var unused = []string{".lsp.json", "output-styles"}
+
+// Named reports whether one of the plugins has a name.
+func Named(list []Plugin, name string) bool {
+	return slices.ContainsFunc(list, func(p Plugin) bool { return p.Name == name })
+}
 
 // validName has no separator and no dots at the beginning: the name is a part of the
 // names of commands.

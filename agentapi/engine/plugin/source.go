@@ -91,7 +91,7 @@ func (s Sources) find(ctx context.Context, p control.Plugin, checkout func(ctx c
 	if below == "" {
 		return place, nil
 	}
-	base, dir := resolved(place.Dir), resolved(filepath.Join(place.Dir, below))
+	base, dir := subpath.Real(place.Dir), subpath.Real(filepath.Join(place.Dir, below))
 	if !subpath.Within(base, dir) {
 		return Place{}, &Error{NoRepoPath, "its repo_path is a link that leads out of the source; give the directory itself"}
 	}
@@ -112,12 +112,4 @@ func (s Sources) local(source string) (at string, isURL bool, err error) {
 		return "", false, &Error{Unavailable, "its source is on the network, from which ohgw fetches nothing; clone it, and give its directory"}
 	}
 	return "", false, &Error{InvalidSource, "its source is not an absolute path; clone it, and give its directory"}
-}
-
-// resolved is a path without links; one that is not there stays as it is.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }

@@ -59,6 +59,9 @@ const (
 
 var validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
+// ValidName reports whether a skill that stands alone, or an installed plugin, may have a name.
+func ValidName(name string) bool { return validName().MatchString(name) }
+
 // The places of skills below a project, below the home directory, and below OpenHands'
 // directory of the user.
 var (
@@ -305,7 +308,7 @@ type front struct {
 func parse(place, p string, data []byte) (Skill, error) {
 	directory := path.Base(path.Dir(p))
 	s, err := parseAny(place, p, data, directory)
-	if err == nil && path.Base(p) == "SKILL.md" && (len(s.Name) > maxName || !validName().MatchString(s.Name) || s.Name != directory) {
+	if err == nil && path.Base(p) == "SKILL.md" && (len(s.Name) > maxName || !ValidName(s.Name) || s.Name != directory) {
 		return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
 	}
 	return s, err
