@@ -92,7 +92,7 @@ func TestAnArchiveIsUnpackedWithoutWhatIsNotAConversations(t *testing.T) {
 		want[i] = filepath.FromSlash("/" + packedHex + "/" + want[i])
 	}
 	if err != nil || strings.Join(names, " ") != strings.Join(want, " ") {
-		t.Errorf("%v, want %v (%v)", names, want, err)
+		t.Errorf("the files of the archive: %v, want %v (%v)", names, want, err)
 	}
 	state, err := os.ReadFile(filepath.Join(dir, packedHex, "base_state.json"))
 	if err != nil || strings.Contains(string(state), "***") || !strings.Contains(string(state), `"working_dir":"/elsewhere"`) {

@@ -304,7 +304,7 @@ func TestGrantsGoToTheBoxesOfTheConversation(t *testing.T) {
 	}
 	grant.Target = "*"
 	if err := w.backend.Allow(w.ctx(), w.id, grant); !errors.Is(err, agentapi.ErrRefused) {
-		t.Errorf("%v", err)
+		t.Errorf("a grant of everything: %v, want a refusal", err)
 	}
 	for _, id := range []string{"x", "0b1e7c9e-0000-4000-8000-000000000000"} {
 		if err := w.backend.Allow(w.ctx(), id, grant); !errors.Is(err, agentapi.ErrConversationNotFound) {
@@ -321,6 +321,6 @@ func TestWithoutASandboxThereIsNothingToAllow(t *testing.T) {
 		t.Errorf("sandbox %+v", s)
 	}
 	if err := w.backend.Allow(w.ctx(), w.id, agentapi.Grant{}); !errors.Is(err, agentapi.ErrUnsupported) {
-		t.Errorf("%v", err)
+		t.Errorf("a grant without a sandbox: %v, want that it is unsupported", err)
 	}
 }

@@ -106,6 +106,6 @@ func TestFilesOfAnotherUserAreNotAFullDisk(t *testing.T) {
 	_, err := w.backend.Open(w.ctx(), agentapi.OpenRequest{ID: w.id, New: true, Profile: "main", Workspace: w.workspace})
 	msg := agentapi.PublicMessage(err, "")
 	if !errors.Is(err, agentapi.ErrUnavailable) || !strings.Contains(msg, "may not read or write") || strings.Contains(msg, "space") || strings.Contains(msg, w.cfg.Dir) {
-		t.Errorf("%v: %q", err, msg)
+		t.Errorf("the error of another user's files: %v: %q", err, msg)
 	}
 }

@@ -137,10 +137,10 @@ func TestHooksForSessionsAndResults(t *testing.T) {
 	}
 	start, post := read("start"), read("post")
 	if start["event_type"] != "SessionStart" || start["session_id"] != w.id || start["working_dir"] != w.workspace || start["tool_name"] != nil {
-		t.Errorf("%v", start)
+		t.Errorf("the input of the hook for the beginning: %v", start)
 	}
 	if post["event_type"] != "PostToolUse" || post["tool_name"] != "terminal" || post["tool_response"] == nil {
-		t.Errorf("%v", post)
+		t.Errorf("the input of the hook for a result: %v", post)
 	}
 	if h := lastOf[*event.HookExecution](t, w.log()); h.Success || h.Blocked || h.ExitCode != 1 {
 		t.Errorf("%+v", h)

@@ -299,7 +299,7 @@ func TestMCPServersAreStoredWithTheConversation(t *testing.T) {
 				} `json:"agent"`
 			}
 			if err := json.Unmarshal(data, &state); err != nil || strings.Contains(string(data), value) {
-				t.Fatalf("%v\n%s", err, data)
+				t.Fatalf("the stored agent: %v\n%s", err, data)
 			}
 			mark := "**********"
 			if sealed {

@@ -140,7 +140,7 @@ func TestAnAgentHasTheSecretsThatItNames(t *testing.T) {
 		}
 		for name, want := range map[string]bool{"TOKEN": refs == nil || len(*refs) > 0, "OTHER": refs == nil} {
 			if got := strings.Contains(string(data), `"`+name+`"`); got != want {
-				t.Errorf("%v: %s is there: %t", refs, name, got)
+				t.Errorf("with the secrets %v: %s is there: %t", refs, name, got)
 			}
 		}
 	}

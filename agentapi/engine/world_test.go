@@ -369,7 +369,7 @@ func (w *world) awaitLog(want string) {
 	for strings.Join(notation(events), " ") != want {
 		e, err := s.Next(w.ctx())
 		if err != nil {
-			w.t.Fatalf("%v, after %q", err, notation(events))
+			w.t.Fatalf("the next event: %v, after %q", err, notation(events))
 		}
 		if e.Persisted() {
 			events = append(events, e)

@@ -111,7 +111,7 @@ func TestEverythingIsAllButTheSystemPromptAndTheQuestion(t *testing.T) {
 	v := conversation(2)
 	cut, ok := condenser.Everything(v)
 	if diff := cmp.Diff(condenser.Cut{Gone: span(2, 6), Offset: 2}, cut); diff != "" || !ok {
-		t.Errorf("%v (-want +got):\n%s", ok, diff)
+		t.Errorf("there is a cut: %v (-want +got):\n%s", ok, diff)
 	}
 	summary := "sum"
 	c := &event.Condensation{Summary: &summary, SummaryOffset: &cut.Offset}

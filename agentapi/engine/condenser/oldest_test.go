@@ -51,11 +51,11 @@ func TestNothingLeavesAQuestionAlone(t *testing.T) {
 	t.Parallel()
 	v := conversation(0)
 	if got, ok := condenser.Oldest(v, 0, func(int) int64 { return 10 }); ok {
-		t.Errorf("%v leaves", got)
+		t.Errorf("what leaves: %v", got)
 	}
 	ask(v, "once more") // the first was never answered
 	if got, ok := condenser.Oldest(v, 0, func(int) int64 { return 10 }); !ok || len(got.Gone) != 1 || got.Gone[0] != 1 {
-		t.Errorf("%v leaves, want the first question", got)
+		t.Errorf("what leaves: %v, want the first question", got)
 	}
 }
 

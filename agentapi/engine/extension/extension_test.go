@@ -259,7 +259,7 @@ func TestAFailedReplacementKeepsWhatIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Refresh(t.Context(), "good"); kindOf(err) != openhands.Invalid {
-		t.Errorf("%v", err)
+		t.Errorf("the error of a refresh with a link to /: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -282,7 +282,7 @@ func TestTheListFollowsTheDirectories(t *testing.T) {
 	dir := filepath.Join(p.Base, "plugins/installed")
 	s := extension.Plugins(p)
 	if list, err := s.List(t.Context()); err != nil || list != nil {
-		t.Fatalf("%v, %v", list, err)
+		t.Fatalf("the list of nothing: %v, %v", list, err)
 	}
 	write(t, dir, map[string]string{
 		extension.IndexName: `{"plugins":{"old":{"name":"old","enabled":false,"source":"local"}},"extensions":{"gone":{"name":"gone"},"../x":{"name":"../x"}}}`,

@@ -61,7 +61,7 @@ func TestModelsAreListedAsTheProviderDoes(t *testing.T) {
 			})
 			got, err := llm.ListModels(t.Context(), llm.Config{Profile: profile(t, tt.model, tt.more), HTTP: &http.Client{Transport: asked}})
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
-				t.Errorf("%v; -want +got:\n%s", err, diff)
+				t.Errorf("the error: %v; models (-want +got):\n%s", err, diff)
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestTheListOfAServerThatLoadsItsModelIsAwaited(t *testing.T) {
 		loads := 0
 		got, err := llm.AwaitModels(t.Context(), llm.Config{HTTP: client, Profile: profile(t, "openai/m", `"base_url":"http://127.0.0.1:8080/v1"`)}, func() { loads++ })
 		if err != nil || len(got) != 1 || loads != 1 {
-			t.Errorf("%v, %v; told %d times", got, err, loads)
+			t.Errorf("the models: %v, %v; told %d times", got, err, loads)
 		}
 		if took := time.Since(began); took != 40*time.Second {
 			t.Errorf("it took %s", took)

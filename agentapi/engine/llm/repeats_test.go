@@ -99,7 +99,7 @@ func TestATimeoutIsForTheWholeAnswer(t *testing.T) {
 		told, _, err := announced(t, m)
 		failed := failure(t, err)
 		if took := time.Since(start); failed.Code != llm.CodeTimeout || took != 50*time.Second {
-			t.Errorf("%v after %v, want a timeout after two attempts of 25 s", failed, took)
+			t.Errorf("the failure: %v after %v, want a timeout after two attempts of 25 s", failed, took)
 		}
 		if len(told) != 1 || !strings.HasSuffix(told[0].Cause, " took longer than 25s") || !strings.Contains(failed.Detail, "longer than the profile's timeout") {
 			t.Errorf("announced %+v, %s", told, failed.Detail)

@@ -77,7 +77,7 @@ func TestACheckoutOfOpenHandsStays(t *testing.T) {
 		t.Fatalf("%s, then %s", at, again)
 	}
 	if err := cache.Release(t.Context(), conversation); err != nil || !isThere(at) {
-		t.Errorf("%v, %t", err, isThere(at))
+		t.Errorf("a release: %v, and the checkout is there: %t", err, isThere(at))
 	}
 }
 

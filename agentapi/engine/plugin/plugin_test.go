@@ -127,7 +127,7 @@ func TestAPluginThatCannotBeUsed(t *testing.T) {
 		"not a regular file":     {".plugin/plugin.json/x": ""},
 	} {
 		if _, err := plugin.Load(tree(t, files)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("the error of the plugin: %v, want %q", err, want)
 		}
 	}
 	if _, err := plugin.Load(filepath.Join(t.TempDir(), "none")); err == nil {

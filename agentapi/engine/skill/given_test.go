@@ -36,6 +36,6 @@ func TestGivenSkills(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := skill.Given(json.RawMessage(`{}`)); got != nil {
-		t.Errorf("%v", got)
+		t.Errorf("the skills of an object: %v", got)
 	}
 }

@@ -41,7 +41,7 @@ func TestAnEventIsThereInWholeOrNotAtAll(t *testing.T) {
 	child := exec.Command("sh", "-c", `ulimit -f 0; exec "$0" -test.run='^TestAnEventIsThereInWholeOrNotAtAll$'`, os.Args[0])
 	child.Env = append(os.Environ(), noRoomVariable+"="+filepath.Join(events, "event-00000-6eb31384.json"))
 	if out, err := child.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("the child process: %v\n%s", err, out)
 	}
 	for _, dir := range []string{conversation, events} {
 		entries, err := os.ReadDir(dir)

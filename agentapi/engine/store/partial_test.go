@@ -54,7 +54,7 @@ func TestEventsWithoutAStateStay(t *testing.T) {
 	}
 	after, err := filepath.Glob(filepath.Join(d.Path(), "events", "event-*"))
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
-		t.Errorf("%v; events (-before +after):\n%s", err, diff)
+		t.Errorf("the error: %v; events (-before +after):\n%s", err, diff)
 	}
 }
 

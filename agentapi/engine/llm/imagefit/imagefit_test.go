@@ -73,12 +73,12 @@ func TestALargeImageIsMadeToFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if size := img.Bounds(); format != tt.wantFormat || mediaType != "image/"+format || size.Dx() != tt.wantW || size.Dy() != tt.wantH {
-			t.Errorf("%v: a %s (%s) of %v", tt, format, mediaType, size)
+			t.Errorf("the picture of %v: a %s (%s) of %v", tt, format, mediaType, size)
 		}
 		left, _, _, _ := img.At(2, 0).RGBA()
 		right, _, _, _ := img.At(tt.wantW-3, 0).RGBA()
 		if left < 0xe000 || right > 0x2000 {
-			t.Errorf("%v: left %x, right %x; want white and black", tt, left, right)
+			t.Errorf("the colours of %v: left %x, right %x; want white and black", tt, left, right)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestOtherImagesStayAsTheyAre(t *testing.T) {
 	copy(huge[widthAt:], "\x00\x00\xc3\x50\x00\x00\xc3\x50")
 	binary.BigEndian.PutUint32(huge[sumAt:], crc32.ChecksumIEEE(huge[typeAt:sumAt]))
 	if c, err := png.DecodeConfig(bytes.NewReader(huge)); err != nil || c.Width != 50_000 {
-		t.Fatalf("%v, %v: no bomb", c, err)
+		t.Fatalf("the picture that lies has %v, %v; want 50000 pixels of width", c, err)
 	}
 	for name, u := range map[string]string{
 		"small":      encoded(t, "png", 90, 90),

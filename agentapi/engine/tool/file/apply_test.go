@@ -105,7 +105,7 @@ func TestAPatchChangesSeveralFiles(t *testing.T) {
 		}
 	}
 	if len(have) != len(want) {
-		t.Errorf("%v", have)
+		t.Errorf("the directory holds %v", have)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "bin/run.sh")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Error(info.Mode(), err)

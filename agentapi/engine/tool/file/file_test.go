@@ -473,7 +473,7 @@ func TestEditsNeedTheirParameters(t *testing.T) {
 		"must begin between 1 and": {"command": "view", "path": path, "view_range": []int{-1, 1}},
 	} {
 		if got := run(t, e, a); !got.IsError || !strings.Contains(got.Text, want) {
-			t.Errorf("%v: %+v", a, got)
+			t.Errorf("the call %v: %+v", a, got)
 		}
 	}
 }
@@ -541,7 +541,7 @@ func TestBigAndOddFilesAreRefused(t *testing.T) {
 	for path, want := range map[string]string{big: "too big", "/dev/zero": "not a regular file", "/dev/null": "not a regular file"} {
 		for _, a := range []args{{"command": "view", "path": path}, {"command": "insert", "path": path, "insert_line": 0, "new_str": "x"}} {
 			if got := run(t, e, a); !got.IsError || !strings.Contains(got.Text, want) {
-				t.Errorf("%v: %+v", a, got)
+				t.Errorf("the call %v: %+v", a, got)
 			}
 		}
 	}
@@ -577,7 +577,7 @@ func TestConfinedEditorStaysInside(t *testing.T) {
 		} {
 			a["path"] = path
 			if got := run(t, e, a); !got.IsError || strings.Contains(got.Text, "SECRET") || got.NewContent != nil {
-				t.Errorf("%v: %+v", a, got)
+				t.Errorf("the call %v: %+v", a, got)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func TestAFileThatAProgramChangedMeanwhileIsNotReplaced(t *testing.T) {
 			}
 			files := between{own, new(sync.Once), func() { write(t, path, "one\n2\n") }} // as long as before
 			if refused, text := edit(t, dir, files); !refused || !strings.Contains(text, "another program has changed") {
-				t.Errorf("%v: %s", refused, text)
+				t.Errorf("the edit was refused: %v: %s", refused, text)
 			}
 			if data, err := os.ReadFile(path); err != nil || string(data) != "one\n2\n" {
 				t.Errorf("the file has %q, %v", data, err)

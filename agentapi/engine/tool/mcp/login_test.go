@@ -97,7 +97,7 @@ func TestALoginToTheOlderTransport(t *testing.T) {
 		return fmt.Sprintf(`{"srv":{"url":%q,"transport":"sse","auth":{"strategy":"oauth2"%s}}}`, s.SSE, more)
 	}
 	if err := warning(t, config(servers(""))); !oauth.Needed(err) {
-		t.Fatalf("%v", err)
+		t.Fatalf("the warning without a login: %v", err)
 	}
 	c := connect(t, config(servers(stored(t, loggedIn(t, config(servers("")))))))
 	s.Revoke(false)
@@ -120,7 +120,7 @@ func TestTheWordOAuthIsALogin(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
 	if err := warning(t, config(fmt.Sprintf(`{"srv":{"url":%q,"auth":"oauth"}}`, s.MCP))); !oauth.Needed(err) {
-		t.Errorf("%v", err)
+		t.Errorf("the warning without a login: %v", err)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestALoginThatIsStoredLaterIsUsed(t *testing.T) {
 	kept := oauth.NewMemory(oauth.State{})
 	cfg.Logins, cfg.Pool = kept, mcp.NewPool(nil)
 	if err := warning(t, cfg); !oauth.Needed(err) {
-		t.Fatalf("%v", err)
+		t.Fatalf("the warning without a login: %v", err)
 	}
 	state := loggedIn(t, withLogin(s, ""))
 	if err := kept.Save(t.Context(), s.MCP, state); err != nil {

@@ -356,7 +356,7 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 			err := warning(t, cfg)
 			f, ok := errors.AsType[*fault.Error](err)
 			if !ok || f.Hint == "" || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v", err)
+				t.Errorf("the warning: %v", err)
 			}
 			if text := fmt.Sprint(err); strings.Contains(text, "SECRET") || strings.Contains(text, "hunter2") {
 				t.Error(text)

@@ -178,7 +178,7 @@ func TestOfTooManyToolsOrEqualOnesSomeAreLeftOut(t *testing.T) {
 			t.Errorf("%s: %d tools", want, n)
 		}
 		if p := c.Partial(); len(p) != 1 || !strings.Contains(p[0].Error(), want) || !strings.Contains(c.Status()[0].Reason, want) {
-			t.Errorf("%v, %+v; want %s", p, c.Status()[0].Reason, want)
+			t.Errorf("the partial tools: %v, the reason %+v; want %s", p, c.Status()[0].Reason, want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestServersOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("git", "init", "-q", "-b", "trunk", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("git init: %v: %s", err, out)
 	}
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -48,7 +48,7 @@ func TestAMachineWithoutBashIsSaid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := terminal.New(terminal.Config{Dir: t.TempDir()})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Msg, "cannot find bash") || !strings.Contains(f.Hint, "install bash") {
-		t.Errorf("%v", err)
+		t.Errorf("the error without bash: %v", err)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestSeveralCallsAreReadInTheirOrder(t *testing.T) {
 	}
 	_, calls := foreign.Find("<tool_call><function=terminal><parameter=command>\n  ls\n</parameter><parameter=timeout>5</parameter></function></tool_call>", tools())
 	if want := `{"command":"  ls","timeout":5}`; len(calls) != 1 || calls[0].Arguments != want {
-		t.Errorf("%v, want %s", calls, want)
+		t.Errorf("the calls: %v, want %s", calls, want)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAnAuthorizationServerThatNeverAnswers(t *testing.T) {
 			}
 			token, err := source.Token()
 			if token != nil || err == nil || !strings.HasSuffix(err.Error(), " the authorization server: it does not answer") {
-				t.Errorf("%v", err)
+				t.Errorf("the error of the token: %v", err)
 			}
 			if state, _, err := kept.Load(t.Context(), s.MCP); err != nil || state.Tokens["refresh_token"] != "refresh-old" {
 				t.Errorf("the login is gone: %v", err)
@@ -67,7 +67,7 @@ func TestARefreshTokenThatIsNotAcceptedIsNoLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if token, err := source.Token(); token != nil || err != nil || s.Count("POST /token") != 1 {
-		t.Errorf("%v %v, %d requests", token != nil, err, s.Count("POST /token"))
+		t.Errorf("a token is there: %v, %v, after %d requests", token != nil, err, s.Count("POST /token"))
 	}
 	if !oauth.Needed(authorize(t.Context(), h, s.MCP, "Bearer")) {
 		t.Error("it asks for no login")
@@ -93,7 +93,7 @@ func TestALoginThatMayDoTooLittle(t *testing.T) {
 	h := oauth.New(oauth.Config{URL: s.MCP, Store: oauth.NewMemory(expired(s)), HTTP: http.DefaultTransport, Now: time.Now})
 	err := authorize(t.Context(), h, s.MCP, `Bearer error="insufficient_scope", scope="write"`)
 	if !oauth.Needed(err) || !strings.Contains(err.Error(), "may not do this") || s.Count("POST /token") != 0 {
-		t.Errorf("%v, %d requests for tokens", err, s.Count("POST /token"))
+		t.Errorf("the error of the login: %v, after %d requests for tokens", err, s.Count("POST /token"))
 	}
 }
 
