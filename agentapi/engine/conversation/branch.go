@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
@@ -27,7 +28,7 @@ type branch struct {
 	dir       *store.Dir
 	settle    *time.Timer // when the disk is asked to keep the state
 	unsettled bool        // something has changed since the disk was asked
-	stats     stats
+	stats     spending.Sums
 	live      *live
 	shelf     *shelf
 	notices   *notices
@@ -100,7 +101,7 @@ func (b *branch) reread() error {
 func (b *branch) postponeSummary() { b.condenseAt = b.view.Len() + retryAfter }
 
 // spent counts what a call of a model has cost.
-func (b *branch) spent(m llm.Model, resp llm.Response) { b.stats.add(m.Info(), resp, b.cfg.Now()) }
+func (b *branch) spent(m llm.Model, resp llm.Response) { b.stats.Add(m.Info(), resp, b.cfg.Now()) }
 
 // counted takes up the agent's next answer: what it has cost, ids of its own, and how long
 // the next request is, which was estimated before. It reports whether the provider has

@@ -21,7 +21,7 @@ func (c *Conversation) Progress(line string) {
 // a conversation that belongs to this one.
 func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) error {
 	return c.door.try(ctx, func() error {
-		c.branch.stats.replace(key, s)
+		c.branch.stats.Replace(key, s)
 		return nil
 	})
 }

@@ -225,7 +225,7 @@ func name(m llm.Model) string {
 func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
 	err = c.door.try(ctx, func() (err error) {
 		s, meta = c.branch.dir.State, c.branch.dir.Meta()
-		s.Stats, err = c.branch.stats.stored()
+		s.Stats, err = c.branch.stats.Stored()
 		s = s.Clone()
 		return err
 	})

@@ -224,7 +224,7 @@ func (p *pursuit) instruct(g *goal) error {
 // judge asks the model, with nothing but the objective and what was said and done,
 // whether that is enough.
 func (p *pursuit) judge(g *goal) (v verdict, err error) {
-	model, was := p.branch.model, p.branch.stats.calls
+	model, was := p.branch.model, p.branch.stats.Calls()
 	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", p.agent.transcript(model.Info())).Replace(judgeText)
 	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: p.branch.id}
 	var resp llm.Response

@@ -11,10 +11,10 @@ import (
 
 // load reads what the directory holds and repairs what a crash has left.
 func (b *branch) load(usage string) error {
-	if err := b.stats.load(b.dir.State.Stats); err != nil {
+	if err := b.stats.Load(b.dir.State.Stats); err != nil {
 		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
-	b.stats.begin(usage, b.dir.State.Agent)
+	b.stats.Begin(usage, b.dir.State.Agent)
 	head := b.dir.Head()
 	s := &b.dir.State
 	if n := b.dir.CutOff(); n > 0 {

@@ -75,15 +75,14 @@ func (b *branch) setStatus(s event.Status) error {
 
 // save writes the base state.
 func (b *branch) save(sync bool) error {
-	data, err := b.stats.stored()
+	data, err := b.stats.Stored()
 	if err != nil {
 		return err
 	}
 	b.dir.State.Stats = data
-	if err := b.dir.AddCalls(b.stats.fresh); err != nil { // the sums are what counts
+	if err := b.dir.AddCalls(b.stats.TakeFresh()); err != nil { // the sums are what counts
 		b.cfg.Log.Warn("the statistics lack calls of the model", "conversation", b.id, "err", err)
 	}
-	b.stats.fresh = b.stats.fresh[:0]
 	b.unsettled = true
 	return b.dir.SaveState(sync)
 }
@@ -93,7 +92,7 @@ func (b *branch) state() event.State {
 	s := b.dir.State
 	return event.State{
 		ID: s.ID, Status: s.Status, LastUserMessageID: s.LastUserMessageID, LeafEventID: s.LeafEventID,
-		Stats: b.stats.totals(), Workspace: s.Workspace, Tags: s.Tags,
+		Stats: b.stats.Totals(), Workspace: s.Workspace, Tags: s.Tags,
 		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer,
 	}
 }
@@ -117,10 +116,10 @@ func (b *branch) snapshot() event.Event {
 
 // updateStats records the statistics if they have changed.
 func (b *branch) updateStats(was int) error {
-	if b.stats.calls == was {
+	if b.stats.Calls() == was {
 		return nil
 	}
-	return b.update(event.KeyStats, b.stats.snapshot())
+	return b.update(event.KeyStats, b.stats.Snapshot())
 }
 
 // The members of the state that replace changes.

@@ -57,7 +57,7 @@ const (
 // its end the state is on the disk and everybody knows it.
 func (r *run) toEnd() {
 	r.nudged, r.refused, r.tooLong, r.cuts = "", 0, 0, 0
-	r.costBefore = r.branch.stats.cost()
+	r.costBefore = r.branch.stats.Cost()
 	r.running = make(chan struct{})
 	defer close(r.running)
 	for _, b := range r.door.enterRun() {
@@ -117,7 +117,7 @@ func (r *run) loop() error {
 		if stop, err := r.detectStuck(); stop || err != nil {
 			return err
 		}
-		was := r.branch.stats.calls
+		was := r.branch.stats.Calls()
 		next, err := r.step()
 		if r.phase == stopping {
 			return errors.Join(r.interrupted(), r.branch.updateStats(was))
@@ -182,10 +182,10 @@ func (r *run) finish(iteration int) (over bool, err error) {
 
 // limited is the limit that a run has reached; nil for none.
 func (r *run) limited(iteration int) error {
-	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.cost() >= limit {
-		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.cost(), limit)}
+	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.Cost() >= limit {
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}
 	}
-	if limit, spent := r.cfg.MaxRunCost, r.branch.stats.cost()-r.costBefore; limit > 0 && spent >= limit {
+	if limit, spent := r.cfg.MaxRunCost, r.branch.stats.Cost()-r.costBefore; limit > 0 && spent >= limit {
 		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
 	if limit := r.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {

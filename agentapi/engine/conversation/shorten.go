@@ -68,7 +68,7 @@ func (r *run) shorten(ctx context.Context) (agentapi.Condensed, error) {
 	if !ok {
 		return none, nil
 	}
-	was, before, weight := r.branch.stats.calls, r.agent.promptTokens(), r.agent.weight()
+	was, before, weight := r.branch.stats.Calls(), r.agent.promptTokens(), r.agent.weight()
 	space := room{}
 	if r.branch.model != nil {
 		space = r.measure()

@@ -96,8 +96,8 @@ func (a *agent) promptTokens() int64 {
 	if a.branch.tokens > 0 {
 		return a.branch.tokens
 	}
-	if m := a.branch.stats.usages[a.choice.Usage]; m != nil && m.Usage.PerTurnToken > 0 {
-		return m.Usage.PerTurnToken
+	if tokens := a.branch.stats.LastTurn(a.choice.Usage); tokens > 0 {
+		return tokens
 	}
 	return a.weight()
 }

@@ -113,7 +113,7 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 		r.shown.Reset()
 		r.agent.counted(model, req, resp)
 	} else {
-		r.branch.stats.addEmpty(model.Info(), *resp, r.cfg.Now())
+		r.branch.stats.AddEmpty(model.Info(), *resp, r.cfg.Now())
 	}
 	return resp, silent, err
 }

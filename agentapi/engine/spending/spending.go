@@ -1,4 +1,7 @@
-package conversation
+// Package spending counts what the calls of models in a conversation take and cost, in the
+// form in which OpenHands stores it. It neither calls a model nor writes a file. A [Sums]
+// belongs to one goroutine.
+package spending
 
 import (
 	"bytes"
@@ -12,11 +15,11 @@ import (
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
-// stats are the totals of a conversation by usage id. The lists of single
+// Sums are the totals of a conversation by usage id. The lists of single
 // calls that OpenHands keeps beside them are kept as they were read and do not
 // grow: they would make each step of a long conversation slower than the last.
 // New calls are in a file of their own.
-type stats struct {
+type Sums struct {
 	usages map[string]*metrics
 	calls  int          // since the conversation was opened
 	fresh  []store.Call // that are not in the file yet
@@ -55,7 +58,8 @@ type statsJSON struct {
 	UsageToMetrics map[string]*metrics `json:"usage_to_metrics"`
 }
 
-func (s *stats) load(data json.RawMessage) error {
+// Load reads what [Sums.Stored] has written, or OpenHands.
+func (s *Sums) Load(data json.RawMessage) error {
 	var stored statsJSON
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &stored); err != nil {
@@ -71,9 +75,9 @@ func (s *stats) load(data json.RawMessage) error {
 	return nil
 }
 
-// begin has zeros for the agent's model until its first answer, as OpenHands
+// Begin has zeros for the agent's model until its first answer, as OpenHands
 // does.
-func (s *stats) begin(usageID string, agent json.RawMessage) {
+func (s *Sums) Begin(usageID string, agent json.RawMessage) {
 	if usageID == "" || s.usages[usageID] != nil {
 		return
 	}
@@ -86,13 +90,14 @@ func (s *stats) begin(usageID string, agent json.RawMessage) {
 	s.usages[usageID] = &metrics{ModelName: stored.LLM.Model, Usage: usage{Model: stored.LLM.Model}}
 }
 
-func (s *stats) stored() (json.RawMessage, error) {
+// Stored are the sums as OpenHands stores them.
+func (s *Sums) Stored() (json.RawMessage, error) {
 	return plainjson.Marshal(statsJSON{s.usages})
 }
 
-// add counts one call, which has just ended.
-func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
-	s.addEmpty(info, r, now)
+// Add counts one call, which has just ended.
+func (s *Sums) Add(info llm.Info, r llm.Response, now time.Time) {
+	s.AddEmpty(info, r, now)
 	s.calls++
 	one := r.Usage
 	one.ContextWindow, one.PerTurnToken = info.ContextWindow, r.Usage.PromptTokens+r.Usage.CompletionTokens
@@ -117,8 +122,8 @@ func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
 	u.PerTurnToken = r.Usage.PromptTokens + r.Usage.CompletionTokens
 }
 
-// snapshot is what an event tells of the statistics: all but the lists of single calls.
-func (s *stats) snapshot() statsJSON {
+// Snapshot is what an event has of the statistics: all but the lists of single calls.
+func (s *Sums) Snapshot() any {
 	told := statsJSON{make(map[string]*metrics, len(s.usages))}
 	for id, m := range s.usages {
 		sums := *m
@@ -128,15 +133,15 @@ func (s *stats) snapshot() statsJSON {
 	return told
 }
 
-// addEmpty counts the attempts that gave no answer.
-func (s *stats) addEmpty(info llm.Info, r llm.Response, now time.Time) {
+// AddEmpty counts the attempts that gave no answer.
+func (s *Sums) AddEmpty(info llm.Info, r llm.Response, now time.Time) {
 	for _, empty := range r.Empty {
-		s.add(info, empty, now)
+		s.Add(info, empty, now)
 	}
 }
 
-// totals are the statistics as the seam knows them.
-func (s *stats) totals() event.Stats {
+// Totals are the statistics as the seam knows them.
+func (s *Sums) Totals() event.Stats {
 	t := event.Stats{UsageToMetrics: make(map[string]event.Metrics, len(s.usages))}
 	for id, m := range maps.All(s.usages) {
 		u := m.Usage.TokenUsage
@@ -145,8 +150,8 @@ func (s *stats) totals() event.Stats {
 	return t
 }
 
-// cost is what the conversation has cost over all models.
-func (s *stats) cost() float64 {
+// Cost is what the conversation has cost over all models.
+func (s *Sums) Cost() float64 {
 	var sum float64
 	for _, m := range s.usages {
 		sum += float64(m.Cost)
@@ -154,8 +159,8 @@ func (s *stats) cost() float64 {
 	return sum
 }
 
-// replace makes the sum of other statistics those of a key.
-func (s *stats) replace(key string, other event.Stats) {
+// Replace makes the sum of other statistics those of a key.
+func (s *Sums) Replace(key string, other event.Stats) {
 	s.calls++
 	sum := &metrics{}
 	for _, m := range other.UsageToMetrics {
@@ -172,4 +177,22 @@ func (s *stats) replace(key string, other event.Stats) {
 		sum.Usage.ContextWindow = max(sum.Usage.ContextWindow, m.Usage.ContextWindow)
 	}
 	s.usages[key] = sum
+}
+
+// Calls is how many calls were counted since the conversation was opened.
+func (s *Sums) Calls() int { return s.calls }
+
+// TakeFresh are the calls since the last time.
+func (s *Sums) TakeFresh() []store.Call {
+	fresh := s.fresh
+	s.fresh = nil
+	return fresh
+}
+
+// LastTurn is how many tokens the last call with a usage id had; 0: unknown.
+func (s *Sums) LastTurn(usageID string) int64 {
+	if m := s.usages[usageID]; m != nil {
+		return m.Usage.PerTurnToken
+	}
+	return 0
 }
