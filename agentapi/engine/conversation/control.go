@@ -23,7 +23,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 		case c.run.goesOn() || c.door.taking != nil && c.door.taking.run:
 			return errRunning
 		case c.branch.dir.State.Status == event.Finished:
-			c.door.watchers.publish(c.branch.snapshot())
+			c.door.watchers.Publish(c.branch.snapshot())
 		default:
 			c.run.queue()
 		}

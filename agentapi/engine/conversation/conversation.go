@@ -30,6 +30,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -101,8 +102,8 @@ func (c *Conversation) Profile(ctx context.Context) (profile string, err error) 
 }
 
 // Watch opens a stream; see [agentapi.Conversation].
-func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
-	var s *Stream
+func (c *Conversation) Watch(ctx context.Context, after string) (*watch.Stream, error) {
+	var s *watch.Stream
 	err := c.door.try(ctx, func() (err error) {
 		s, err = c.branch.watch(after)
 		return err

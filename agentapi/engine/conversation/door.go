@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -18,7 +19,7 @@ type door struct {
 	serving  sync.WaitGroup // that goroutine
 	workers  sync.WaitGroup // what is at work for the conversation
 	closers  sync.WaitGroup // what closes its tools
-	watchers watchers
+	watchers watch.Watchers
 	blocks   blocks
 
 	// What follows belongs to the conversation's goroutine.

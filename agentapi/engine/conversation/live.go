@@ -23,7 +23,7 @@ func (l *live) event(source string, body event.Body) event.Event {
 
 // publish sends an event to those who watch.
 func (l *live) publish(source string, body event.Body) {
-	l.door.watchers.publish(l.event(source, body))
+	l.door.watchers.Publish(l.event(source, body))
 }
 
 // update publishes a value under a key.

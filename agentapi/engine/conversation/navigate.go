@@ -40,7 +40,7 @@ func (b *branch) navigate(id string) error {
 	if err := errors.Join(b.record(event.KeyStatus, s.Status, durable), b.save(durable)); err != nil {
 		return b.storageError(err)
 	}
-	b.door.watchers.publish(b.snapshot())
+	b.door.watchers.Publish(b.snapshot())
 	return nil
 }
 

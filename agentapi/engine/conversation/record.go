@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
@@ -52,7 +53,7 @@ func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.
 	}
 	b.unsettled = true
 	b.weigh()
-	b.door.watchers.publish(told)
+	b.door.watchers.Publish(told)
 	return e, nil
 }
 
@@ -188,7 +189,7 @@ func (b *branch) changed() error {
 
 // publishState publishes the state, which the disk is soon asked to keep.
 func (b *branch) publishState() {
-	b.door.watchers.publish(b.snapshot())
+	b.door.watchers.Publish(b.snapshot())
 	b.settleSoon()
 }
 
@@ -246,4 +247,26 @@ func (b *branch) notifyAgent(text string) error {
 		LLMMessage: message("user", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 	}, durable)
 	return err
+}
+
+// watch opens a stream: the state, what was asked for of the log, the state
+// again, and then what comes.
+func (b *branch) watch(after string) (*watch.Stream, error) {
+	snapshot := watch.Events(b.snapshot())
+	chunks := []watch.Chunk{snapshot}
+	switch after {
+	case "":
+	case agentapi.FromStart:
+		chunks = append(chunks, watch.Log(b.dir.From(0)), snapshot)
+	default:
+		log, ok := b.dir.After(after)
+		if !ok {
+			return nil, &agentapi.Error{
+				Kind: agentapi.ErrRefused,
+				Msg:  fmt.Sprintf("The conversation has no event %q; watch it from the start.", after),
+			}
+		}
+		chunks = append(chunks, watch.Log(log), snapshot)
+	}
+	return b.door.watchers.Open(chunks...), nil
 }

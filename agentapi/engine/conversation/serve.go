@@ -23,9 +23,9 @@ func (c *Conversation) serve() {
 	}
 	c.door.shut()
 	if c.door.life == broken { // who hears of the end of the run finds the conversation closed
-		_ = rescue.Do(func() error { c.door.watchers.publish(c.branch.snapshot()); return nil })
+		_ = rescue.Do(func() error { c.door.watchers.Publish(c.branch.snapshot()); return nil })
 	}
-	c.door.watchers.end(c.door.closed())
+	c.door.watchers.End(c.door.closed())
 	tools := c.agent.tools
 	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := rescue.Do(tools.close); err != nil {

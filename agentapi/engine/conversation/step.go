@@ -139,7 +139,7 @@ func (r *run) delta(d event.Delta) {
 	}
 	d.Order = r.order
 	r.order++
-	if r.door.watchers.none() {
+	if r.door.watchers.None() {
 		return
 	}
 	if r.item == "" {

@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -111,7 +112,7 @@ type world struct {
 	look   func(ctx context.Context) (string, error) // what the tool does
 	cfg    conversation.Config
 	conv   *conversation.Conversation
-	stream *conversation.Stream
+	stream *watch.Stream
 }
 
 // open makes a conversation; set may change its configuration and its state.

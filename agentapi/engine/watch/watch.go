@@ -1,8 +1,9 @@
-package conversation
+// Package watch hands the events of a conversation to those who watch it, each at its own
+// pace: what the log had, and then what comes. It makes no event and knows no conversation.
+package watch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -14,10 +15,10 @@ import (
 // Stream is one watch. It keeps what its reader has not taken yet: a slow reader slows no
 // other reader and loses nothing.
 type Stream struct {
-	from *watchers
+	from *Watchers
 
 	reading sync.Mutex // held by whoever reads; guards chunks
-	chunks  []chunk    // to be read, in order
+	chunks  []Chunk    // to be read, in order
 
 	mu     sync.Mutex
 	queue  []event.Event // what came since
@@ -43,15 +44,21 @@ func (s *Stream) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-// chunk is a part of a stream: events in memory, or else those of the log,
+// Chunk is a part of a stream: events in memory, or else those of the log,
 // which are read from the disk one by one.
-type chunk struct {
+type Chunk struct {
 	events []event.Event // shared, never changed
 	log    store.Log
 }
 
+// Events are a chunk of events.
+func Events(events ...event.Event) Chunk { return Chunk{events: events} }
+
+// Log is a chunk of what a log has.
+func Log(log store.Log) Chunk { return Chunk{log: log} }
+
 // next takes the first event out of a chunk. It is false at its end.
-func (c *chunk) next() (e event.Event, ok bool, err error) {
+func (c *Chunk) next() (e event.Event, ok bool, err error) {
 	if len(c.events) > 0 {
 		e, c.events = c.events[0], c.events[1:]
 		return e, true, nil
@@ -92,7 +99,7 @@ func (s *Stream) refill() error {
 	case len(s.chunks) > 0:
 		return nil
 	case len(s.queue) > 0:
-		s.chunks, s.queue = append(s.chunks, chunk{events: s.queue}), nil
+		s.chunks, s.queue = append(s.chunks, Chunk{events: s.queue}), nil
 		return nil
 	}
 	if s.err != nil {
@@ -137,14 +144,14 @@ func (s *Stream) signal() {
 	}
 }
 
-// watchers are the streams of a conversation.
-type watchers struct {
+// Watchers are the streams of a conversation.
+type Watchers struct {
 	mu   sync.Mutex
 	list []*Stream
 }
 
-// open makes a stream of chunks and what comes after them.
-func (w *watchers) open(chunks []chunk) *Stream {
+// Open makes a stream of chunks and what comes after them.
+func (w *Watchers) Open(chunks ...Chunk) *Stream {
 	s := &Stream{from: w, chunks: chunks, wake: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +159,7 @@ func (w *watchers) open(chunks []chunk) *Stream {
 	return s
 }
 
-func (w *watchers) remove(s *Stream) {
+func (w *Watchers) remove(s *Stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i := slices.Index(w.list, s); i >= 0 {
@@ -160,7 +167,8 @@ func (w *watchers) remove(s *Stream) {
 	}
 }
 
-func (w *watchers) publish(e event.Event) {
+// Publish adds an event to each stream.
+func (w *Watchers) Publish(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.list {
@@ -168,13 +176,15 @@ func (w *watchers) publish(e event.Event) {
 	}
 }
 
-func (w *watchers) none() bool {
+// None reports whether there is no stream.
+func (w *Watchers) None() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.list) == 0
 }
 
-func (w *watchers) end(err error) {
+// End ends the streams after what they hold, with an error.
+func (w *Watchers) End(err error) {
 	w.mu.Lock()
 	list := w.list
 	w.list = nil
@@ -182,26 +192,4 @@ func (w *watchers) end(err error) {
 	for _, s := range list {
 		s.finish(err, false)
 	}
-}
-
-// watch opens a stream: the state, what was asked for of the log, the state
-// again, and then what comes.
-func (b *branch) watch(after string) (*Stream, error) {
-	snapshot := chunk{events: []event.Event{b.snapshot()}}
-	chunks := []chunk{snapshot}
-	switch after {
-	case "":
-	case agentapi.FromStart:
-		chunks = append(chunks, chunk{log: b.dir.From(0)}, snapshot)
-	default:
-		log, ok := b.dir.After(after)
-		if !ok {
-			return nil, &agentapi.Error{
-				Kind: agentapi.ErrRefused,
-				Msg:  fmt.Sprintf("The conversation has no event %q; watch it from the start.", after),
-			}
-		}
-		chunks = append(chunks, chunk{log: log}, snapshot)
-	}
-	return b.door.watchers.open(chunks), nil
 }
