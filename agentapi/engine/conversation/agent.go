@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -140,7 +141,7 @@ func (a *agent) history() []event.LLMMessage {
 	if a.branch.introduced {
 		return a.branch.view.Messages()
 	}
-	prompt := event.New("prompt", a.cfg.stamp(), event.SourceAgent, "", masked(a.cfg.Secrets, a.systemPrompt()))
+	prompt := event.New("prompt", a.cfg.stamp(), event.SourceAgent, "", masked.Body(a.cfg.Secrets, a.systemPrompt()))
 	return append(view.New(render, []event.Event{prompt}).Messages(), a.branch.view.Messages()...)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -25,7 +26,7 @@ func (r *run) failed(err error) {
 	status := r.branch.setStatus(event.Failed)
 	_, told := r.branch.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		r.branch.live.publish(event.SourceEnvironment, masked(r.cfg.Secrets, body))
+		r.branch.live.publish(event.SourceEnvironment, masked.Body(r.cfg.Secrets, body))
 	}
 }
 

@@ -1,6 +1,9 @@
 package conversation
 
-import "github.com/ohgw/ohgw/agentapi/event"
+import (
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
 
 // systemPrompt is the system prompt for the model at hand.
 func (a *agent) systemPrompt() *event.SystemPrompt { return a.prompt(a.small()) }
@@ -41,11 +44,11 @@ func (b *branch) fit(prompt func(small bool) *event.SystemPrompt) {
 	if !ok {
 		return
 	}
-	full := masked(b.cfg.Secrets, prompt(false)).(*event.SystemPrompt)
+	full := masked.Body(b.cfg.Secrets, prompt(false)).(*event.SystemPrompt)
 	if stored.SystemPrompt.Text != full.SystemPrompt.Text {
 		return
 	}
-	first.Body = masked(b.cfg.Secrets, prompt(true))
+	first.Body = masked.Body(b.cfg.Secrets, prompt(true))
 	b.view.Replace(0, first)
 	b.tokens = 0
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -36,7 +37,7 @@ func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.
 		parent = store.Root
 	}
 	e := event.New(id, b.cfg.stamp(), source, parent, body)
-	told := event.New(e.ID, e.Timestamp, source, parent, masked(b.cfg.Secrets, body))
+	told := event.New(e.ID, e.Timestamp, source, parent, masked.Body(b.cfg.Secrets, body))
 	err := b.dir.Append(told, sync)
 	_ = b.dir.Foreign() // What others add during a run is on a branch of theirs.
 	if err != nil {
@@ -210,7 +211,7 @@ func (b *branch) pause(answered bool) error {
 // failUnstored publishes a failure that the disk does not take.
 func (b *branch) failUnstored(err error) {
 	b.dir.State.Status = event.Failed
-	b.live.publish(event.SourceEnvironment, masked(b.cfg.Secrets, conversationError(err)))
+	b.live.publish(event.SourceEnvironment, masked.Body(b.cfg.Secrets, conversationError(err)))
 }
 
 // settleAfter is how long nothing has to happen until the disk is asked to

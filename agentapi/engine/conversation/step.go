@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/draft"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/rescue"
@@ -98,13 +99,13 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 	r.item, r.attempt = "", 0
 	broke := r.await(context.Background(), func(j *job) {
 		attempt := 1
-		shown := newMaskedDraft(r.cfg.Secrets, func(d event.Delta) {
+		shown := draft.NewMasked(r.cfg.Secrets, func(d event.Delta) {
 			d.Attempt = attempt
 			j.post(func() { silent = false; r.delta(d) })
 		})
-		live := draft{emit: shown.add, again: func() { shown.flush(); attempt++ }}
-		*resp, err = call(j.ctx, model, *req, r.announcing(j, live.add))
-		shown.flush()
+		live := draft.Draft{Emit: shown.Add, Again: func() { shown.Flush(); attempt++ }}
+		*resp, err = call(j.ctx, model, *req, r.announcing(j, live.Add))
+		shown.Flush()
 	})
 	if broke != nil {
 		return nil, false, broke

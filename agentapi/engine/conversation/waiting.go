@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -17,7 +18,7 @@ type shelf struct {
 
 // keep puts a message on the disk that goes into the log after the step in flight.
 func (s *shelf) keep(d *delivery) error {
-	body, _ := masked(s.cfg.Secrets, &event.Message{LLMMessage: message("user", d.content)}).(*event.Message)
+	body, _ := masked.Body(s.cfg.Secrets, &event.Message{LLMMessage: message("user", d.content)}).(*event.Message)
 	list := append(slices.Clone(s.list), store.Waiting{ID: d.id, Content: body.LLMMessage.Content, Sender: d.sender})
 	if err := s.dir.SaveWaiting(list, durable); err != nil {
 		return err

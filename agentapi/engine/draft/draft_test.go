@@ -1,4 +1,4 @@
-package conversation
+package draft_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/agentapi/engine/draft"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -15,12 +16,12 @@ func TestADraftTellsOfAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	attempt := 1
 	var got []string
-	live := draft{
-		emit:  func(d event.Delta) { got = append(got, fmt.Sprintf("%d %q", attempt, *d.Content)) },
-		again: func() { attempt++ },
+	live := draft.Draft{
+		Emit:  func(d event.Delta) { got = append(got, fmt.Sprintf("%d %q", attempt, *d.Content)) },
+		Again: func() { attempt++ },
 	}
 	for _, d := range []llm.Delta{{Text: "a"}, {Text: "b"}, {Restart: true}, {Restart: true}, {Text: "c"}} {
-		live.add(d)
+		live.Add(d)
 	}
 	if diff := cmp.Diff([]string{`1 "a"`, `1 "b"`, `3 "\n\nc"`}, got); diff != "" {
 		t.Errorf("pieces (-want +got):\n%s", diff)

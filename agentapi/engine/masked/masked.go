@@ -1,4 +1,5 @@
-package conversation
+// Package masked takes the values of secrets out of what is stored and published.
+package masked
 
 import (
 	"encoding/json"
@@ -7,11 +8,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// masked is an event's body without the values of secrets: as it is stored,
-// shown to the model and told to watchers. It is a copy where it differs, so
+// Body is an event's body without the values of secrets: as it is stored,
+// shown to the model and published. It is a copy where it differs, so
 // the call of an action runs as the model wrote it. Ids, names and kinds stay:
 // what they are for would break, and no secret gets there.
-func masked(secrets *secretenv.Registry, body event.Body) event.Body {
+func Body(secrets *secretenv.Registry, body event.Body) event.Body {
 	if !secrets.Any() {
 		return body
 	}
@@ -128,41 +129,4 @@ func (m mask) optional(s *string) *string {
 	}
 	text := m.secrets.Mask(*s)
 	return &text
-}
-
-// maskedDraft masks what a model writes while it writes it. What could be the
-// beginning of a value waits for what follows, or for flush.
-type maskedDraft struct {
-	text, reasoning *secretenv.Masker
-	say             func(event.Delta)
-}
-
-func newMaskedDraft(secrets *secretenv.Registry, say func(event.Delta)) *maskedDraft {
-	return &maskedDraft{text: secrets.Masker(), reasoning: secrets.Masker(), say: say}
-}
-
-func (l *maskedDraft) add(d event.Delta) {
-	if d.ReasoningContent != nil {
-		l.emitPiece(l.reasoning.Write([]byte(*d.ReasoningContent)), true)
-	}
-	if d.Content != nil {
-		l.emitPiece(l.text.Write([]byte(*d.Content)), false)
-	}
-}
-
-func (l *maskedDraft) flush() {
-	l.emitPiece(l.reasoning.Flush(), true)
-	l.emitPiece(l.text.Flush(), false)
-}
-
-func (l *maskedDraft) emitPiece(piece []byte, reasoning bool) {
-	if len(piece) == 0 {
-		return
-	}
-	text := string(piece)
-	if reasoning {
-		l.say(event.Delta{ReasoningContent: &text})
-	} else {
-		l.say(event.Delta{Content: &text})
-	}
 }
