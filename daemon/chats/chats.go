@@ -152,7 +152,7 @@ func (r *Registry) release(c *chat) {
 
 // Enter decides which conversation a request belongs to. The visit has the chat
 // until [Visit.Settle]: until then no other request of the chat is decided. The
-// error is ErrUnreadable. The caller must Settle and Close the visit.
+// error is ErrUnreadable. The caller must Close the visit, and may Settle it before.
 func (r *Registry) Enter(req Request) (*Visit, error) {
 	c := r.acquire(req.ID.Key())
 	c.mu.Lock()
@@ -183,25 +183,54 @@ func (r *Registry) load(c *chat) error {
 
 // visit plans a request. The caller holds c.mu.
 func (r *Registry) visit(c *chat, req Request) *Visit {
-	v := &Visit{r: r, chat: c, req: req, Conversation: uuid.New(), history: Rounds(req.History), draft: &draft{}}
-	v.draft.add(req.Begun)
-	if len(v.history) > 0 {
+	history := Rounds(req.History)
+	if len(history) > 0 {
 		c.Whole = true
 	}
 	if len(c.Branches) == 0 && !req.ID.Shared {
-		if found := r.loose.claim(req.ID.Token, req.ID.Model, v.history, r.cfg.Now()); found != nil {
+		if found := r.loose.claim(req.ID.Token, req.ID.Model, history, r.cfg.Now()); found != nil {
 			c.Branches = append(c.Branches, found)
 		}
 	}
-	v.plan = c.reconcile(req, v.history)
-	v.gone = v.plan.Kind == Quoted && c.lost(v.history)
-	if !req.ID.Shared {
-		v.setAside()
+	plan, aside, direct := c.decide(req, history)
+	v := &Visit{
+		r: r, chat: c, req: req, history: history, plan: plan, Aside: aside, Direct: direct,
+		Conversation: uuid.New(), draft: &draft{}, gone: plan.Kind == Quoted && c.lost(history),
 	}
-	if v.plan.Branch >= 0 {
-		v.follow(c.Branches[v.plan.Branch])
+	v.draft.add(req.Begun)
+	if plan.Branch < 0 {
+		return v
+	}
+	origin := c.Branches[plan.Branch]
+	v.Workspace, v.Origin = origin.Workspace, origin.Conversation
+	switch plan.Kind {
+	case Continued:
+		v.Conversation, v.Origin = origin.Conversation, ""
+	case Forked:
+		v.From = origin.Turns[plan.Keep].After
 	}
 	return v
+}
+
+// decide plans a request by its history, and takes it out of the plan where it comes
+// beside a run of another kind. The caller holds the chat.
+func (c *chat) decide(req Request, history []Round) (plan Plan, aside, direct bool) {
+	plan = c.reconcile(req, history)
+	switch {
+	case req.ID.Shared:
+	case plan.Kind == New || plan.Kind == Quoted:
+		if aside, direct = c.aside(req); aside {
+			plan.Branch = -1
+		}
+	case plan.Kind == Continued && len(history) == 0: // nothing in it shows that it does
+		if aside, direct = c.besides(req); aside {
+			return Plan{Kind: New, Branch: -1}, true, direct
+		}
+		plan = c.next(req)
+		direct = plan.Kind == New && !req.Tools
+		aside = direct
+	}
+	return plan, aside, direct
 }
 
 // reconcile lays a history over the branches of the chat. The caller holds c.mu.
@@ -214,25 +243,6 @@ func (c *chat) reconcile(req Request, history []Round) Plan {
 		branches = append(branches, b.withPartial(last, shown))
 	}
 	return Reconcile(history, branches, rules)
-}
-
-// setAside takes a request out of the plan that comes beside a run of another
-// kind. The caller holds the chat.
-func (v *Visit) setAside() {
-	switch {
-	case v.plan.Kind == New || v.plan.Kind == Quoted:
-		if v.Aside, v.Direct = v.chat.aside(v.req); v.Aside {
-			v.plan.Branch = -1
-		}
-	case v.plan.Kind == Continued && len(v.history) == 0: // nothing in it shows that it does
-		if v.Aside, v.Direct = v.chat.besides(v.req); v.Aside {
-			v.plan = Plan{Kind: New, Branch: -1}
-			return
-		}
-		v.plan = v.chat.next(v.req)
-		v.Direct = v.plan.Kind == New && !v.req.Tools
-		v.Aside = v.Direct
-	}
 }
 
 // next is the plan for a request without a history whose chat has conversations:
@@ -249,18 +259,6 @@ func (c *chat) next(req Request) Plan {
 		}
 	}
 	return Plan{Kind: New, Branch: -1}
-}
-
-// follow takes up what the plan says of a branch of the chat. The caller holds
-// the chat.
-func (v *Visit) follow(origin *branch) {
-	v.Workspace, v.Origin = origin.Workspace, origin.Conversation
-	switch v.plan.Kind {
-	case Continued:
-		v.Conversation, v.Origin = origin.Conversation, ""
-	case Forked:
-		v.From = origin.Turns[v.plan.Keep].After
-	}
 }
 
 // lastAnswer is the answer that a history ends with: as it is compared, and its

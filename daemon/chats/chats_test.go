@@ -389,3 +389,20 @@ func BenchmarkLongAnswer(b *testing.B) {
 		v.Close()
 	}
 }
+
+func TestAVisitThatIsClosedHoldsNoChat(t *testing.T) {
+	t.Parallel()
+	r := registry(t, t.TempDir(), time.Now())
+	for range 2 {
+		v, err := r.Enter(chats.Request{ID: id("c"), Text: "hello"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Planned() != "new" {
+			t.Errorf("the request is %s, want new: one before it has started nothing", v.Planned())
+		}
+		v.Close()
+		v.Settle(true) // too late
+		v.Close()
+	}
+}

@@ -51,6 +51,7 @@ type Visit struct {
 	gone    bool // its conversation was forgotten
 	opened  bool
 	told    []Turn // what the conversation has when the run begins, before this turn
+	settled bool
 	closed  bool
 }
 
@@ -92,9 +93,10 @@ func (v *Visit) Planned() string { return string(v.plan.Kind) }
 // request has a run of its own: the chat knows of it from now on. A nil visit is that of
 // a request without a chat.
 func (v *Visit) Settle(started bool) {
-	if v == nil {
+	if v == nil || v.settled {
 		return
 	}
+	v.settled = true
 	defer v.chat.mu.Unlock()
 	if started {
 		v.commit()
@@ -378,9 +380,10 @@ func (v *Visit) Shown(conversation string) {
 	}
 }
 
-// Close says that the client has what it wanted, or is gone. A nil visit is that of a
-// request without a chat.
+// Close says that the client has what it wanted, or is gone. It settles a visit that has
+// started nothing. A nil visit is that of a request without a chat.
 func (v *Visit) Close() {
+	v.Settle(false)
 	if v != nil && !v.closed {
 		v.closed = true
 		v.r.release(v.chat)
