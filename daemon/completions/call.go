@@ -27,8 +27,7 @@ type Call struct {
 	Options gate.Options
 	Origin
 	Said
-	Chat      *chats.ID // what the client calls the chat; nil: nothing
-	continued string    // the message whose answer is to go on; empty: a new one is asked
+	Chat *chats.Request // the call as its chat sees it; nil: the client names no chat
 
 	// Schema is what the answer has to satisfy; nil: it may be any text.
 	Schema *structured.Schema
@@ -76,7 +75,8 @@ type Said struct {
 	// Compose and Kind are those of [run.Words].
 	Compose func(info agentapi.Info, forked bool) (text, kind, line string)
 	Kind    string
-	// Decision takes the place of the one that the headers or the message make.
+	// Decision takes the place of the one that the headers or the message make; nil:
+	// nothing does.
 	Decision *agentapi.Decision
 }
 
@@ -103,8 +103,12 @@ func (c *Call) tools() bool { return slices.Contains(c.Ignored, "tools") }
 
 // fingerprint identifies calls that ask for the same.
 func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint {
+	chat := ""
+	if c.Chat != nil {
+		chat = c.Chat.ID.Key()
+	}
 	h := sha256.New()
-	for _, part := range [...]string{client.ID, c.Route.Name(), c.Options.Conversation, c.Options.Confirm, c.chatKey(), c.Options.Attempt} {
+	for _, part := range [...]string{client.ID, c.Route.Name(), c.Options.Conversation, c.Options.Confirm, chat, c.Options.Attempt} {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
@@ -120,41 +124,11 @@ func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint
 	return run.Fingerprint(h.Sum(nil))
 }
 
-// chatKey distinguishes chats in the fingerprint of a call.
-func (c *Call) chatKey() string {
-	if c.Chat == nil {
-		return ""
-	}
-	return c.Chat.Key()
-}
-
-// system is the system text for a new conversation.
-func (c *Call) system() string {
-	if c.NoSystem {
-		return ""
-	}
-	return c.System
-}
-
-// message is what the agent is asked.
-func (c *Call) message() agentapi.Message {
-	text := c.Before + c.Text
-	if strings.TrimSpace(text) == "" {
-		text = cmp.Or(c.Instead, text)
-	}
-	if c.Schema != nil {
-		text += "\n\n" + c.Schema.Instruction()
-	}
-	return agentapi.Message{Text: text, Images: c.Images}
-}
-
 // decision is the answer to what waits for a confirmation, if the call is one.
 // A message that is nothing but yes or no is one, too: chat windows have no
 // headers. Where nothing waits it has no effect, and the message is sent.
 func (c *Call) decision() *agentapi.Decision {
 	switch {
-	case c.Said.Decision != nil:
-		return c.Said.Decision
 	case c.Options.Confirm == gate.ConfirmAccept:
 		return &agentapi.Decision{Accept: true}
 	case c.Options.Confirm == gate.ConfirmReject:

@@ -159,14 +159,6 @@ func (c *Call) explain(err error) *gate.Problem {
 	return p
 }
 
-// Quoted is what a new conversation is told of what was said before a call.
-func (api *API) Quoted(c *Call) string {
-	if api.IgnoreHistory {
-		return ""
-	}
-	return openai.Quote(c.History, openai.MaxQuote)
-}
-
 // ignored names what of the request has no effect, sorted.
 func (api *API) ignored(c *Call, att *run.Attachment) []string {
 	names := slices.Concat(c.Ignored, att.Ignored())

@@ -19,8 +19,14 @@ func (api *API) inChat(client gate.Client, c *Call, h http.Header) *Call {
 	in := *c
 	if id, ok := api.Chats.Find(h, c.Label, client.ChatBy); ok {
 		id.Token, id.Model = client.ID, c.Model
-		in.Chat = &id
-		in.ChatRequest, in.continued = goOn(c.ChatRequest)
+		in.ChatRequest = goOn(c.ChatRequest)
+		in.Chat = &chats.Request{ID: id, History: in.History, Text: in.Text, System: c.System, Tools: c.tools(), NoQuotes: api.IgnoreHistory}
+		if len(c.Begun) > 0 && c.Text != "" {
+			in.Chat.Text = c.Text
+			for _, t := range c.Begun {
+				in.Chat.Begun += t.Text
+			}
+		}
 		return &in
 	}
 	// Where it is not there any more, a new one is told what was said.
@@ -34,32 +40,20 @@ func (api *API) inChat(client gate.Client, c *Call, h http.Header) *Call {
 const goOnText = "Continue your last answer from where it ends in the chat."
 
 // goOn makes a message of a request that ends in an answer: the button of a UI
-// that lets an answer go on. To ask the message before it again, which it returns, would
-// run the agent twice.
-func goOn(r *openai.ChatRequest) (on *openai.ChatRequest, continued string) {
+// that lets an answer go on. To ask the message before it again would run the
+// agent twice.
+func goOn(r *openai.ChatRequest) *openai.ChatRequest {
 	if len(r.Begun) == 0 {
-		return r, ""
+		return r
 	}
 	next := *r
 	next.History = slices.Concat(r.History, []openai.Turn{{Role: "user", Text: r.Text}}, r.Begun)
 	next.Text, next.Images = goOnText, nil
-	return &next, r.Text
+	return &next
 }
 
 // errDirect marks a chat request that needs no agent.
 var errDirect = errors.New("not for an agent")
-
-// chatRequest is the call as its chat sees it.
-func chatRequest(c *Call, noQuotes bool) chats.Request {
-	r := chats.Request{ID: *c.Chat, History: c.History, Text: c.Text, System: c.System, Tools: c.tools(), NoQuotes: noQuotes}
-	if c.continued != "" {
-		r.Text = c.continued
-		for _, t := range c.Begun {
-			r.Begun += t.Text
-		}
-	}
-	return r
-}
 
 // NoteSent notes what of an answer goes to the client.
 func (a *Answer) NoteSent(text string) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -43,7 +42,7 @@ func (api *API) place(ctx context.Context, q asked, visit *chats.Visit) (Place, 
 	case visit != nil:
 		at.ConversationID, at.Origin, at.From = visit.Conversation, visit.Origin, visit.From
 		if !at.Named {
-			at.Workspace = api.chatPlace(c.Chat, visit)
+			at.Workspace = api.chatPlace(c.Chat.ID, visit)
 		}
 	default:
 		at.Keep = c.Keep
@@ -60,13 +59,12 @@ func (api *API) place(ctx context.Context, q asked, visit *chats.Visit) (Place, 
 }
 
 // enter finds out what a call is to its chat; nil: it has none. The visit has the chat
-// until it is settled, so that two requests of a chat that come together find one
-// conversation.
+// until it is settled.
 func (api *API) enter(c *Call) (*chats.Visit, error) {
 	if c.Chat == nil {
 		return nil, nil
 	}
-	visit, err := api.chats.Enter(chatRequest(c, api.IgnoreHistory))
+	visit, err := api.chats.Enter(*c.Chat)
 	if errors.Is(err, chats.ErrUnreadable) {
 		err = fmt.Errorf("%w: %w", run.ErrState, err)
 	}
@@ -74,7 +72,6 @@ func (api *API) enter(c *Call) (*chats.Visit, error) {
 		return nil, err
 	}
 	if visit.Direct && api.Complete != nil && api.Housekeeping != HousekeepingAgent {
-		visit.Settle(false)
 		visit.Close()
 		return nil, errDirect
 	}
@@ -83,13 +80,12 @@ func (api *API) enter(c *Call) (*chats.Visit, error) {
 
 // chatPlace is where a new conversation of a chat works; empty: wherever new
 // ones do.
-func (api *API) chatPlace(id *chats.ID, visit *chats.Visit) string {
+func (api *API) chatPlace(id chats.ID, visit *chats.Visit) string {
 	if !api.WorkspacePerChat || id.Shared && visit.Workspace != "" {
 		return visit.Workspace
 	}
-	place := *id
-	place.Shared = place.Shared || visit.Aside
-	return filepath.Join(api.chatRoot(), place.Place(visit.Conversation))
+	id.Shared = id.Shared || visit.Aside
+	return filepath.Join(api.chatRoot(), id.Place(visit.Conversation))
 }
 
 // chatRoot is where the directories of chats are.
@@ -100,20 +96,5 @@ func (api *API) chatRoot() string {
 	return filepath.Join(api.StateDir, gate.Workspaces)
 }
 
-// report sets the header that says which model was chosen.
-func (p Place) report(h http.Header) {
-	if p.routed {
-		h.Set(gate.HeaderRouted, openai.ModelPrefix+p.profile.Name)
-	}
-}
-
-// words are what is said to the agent at a place.
-func (api *API) words(c *Call, at Place) run.Words {
-	w := run.Words{
-		System: c.system(), Message: c.message(), Quoted: api.Quoted(c), Compose: c.Compose, Kind: c.Kind, Decision: c.decision(),
-	}
-	if at.visit != nil {
-		w.Chat, w.Kind = at.visit, at.visit.Planned()
-	}
-	return w
-}
+// model is the profile at a place as a model ID.
+func (p Place) model() string { return openai.ModelPrefix + p.profile.Name }

@@ -1,7 +1,9 @@
 package completions
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/conns"
@@ -35,7 +37,7 @@ func (s *Started) Close() {
 // for the model that was chosen.
 func (s *Started) model() string {
 	if s.at.routed {
-		return openai.ModelPrefix + s.at.profile.Name
+		return s.at.model()
 	}
 	return s.call.Model
 }
@@ -67,30 +69,17 @@ func (api *API) submit(x *gate.Exchange, r *http.Request, c *Call, m model) (*St
 	return api.start(x, r, q)
 }
 
-// start asks for a run, and waits until its conversation is open.
+// start asks for a run at the place of a call, and waits until its conversation is open.
+// The chat is held until it is settled, so that two requests of it that come together
+// find one conversation.
 func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
-	s, err := api.admit(x, r, q)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Opened(r.Context()); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// admit asks for a run at the place of a call. The chat is held throughout, and free
-// again when admit returns.
-func (api *API) admit(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
 	visit, err := api.enter(q.call)
 	if err != nil {
 		return nil, err
 	}
-	var att *run.Attachment
+	opened := false
 	defer func() {
-		visit.Settle(att != nil && !att.Replayed())
-		if att == nil {
+		if !opened {
 			visit.Close()
 		}
 	}()
@@ -98,10 +87,19 @@ func (api *API) admit(x *gate.Exchange, r *http.Request, q asked) (*Started, err
 	if err != nil {
 		return nil, err
 	}
-	at.report(x.Header())
-	if att, err = api.Runs.Admit(api.request(x, r, q, at)); err != nil {
+	if at.routed {
+		x.Header().Set(gate.HeaderRouted, at.model())
+	}
+	att, err := api.Runs.Admit(api.request(x, r, q, at))
+	if err != nil {
 		return nil, err
 	}
+	visit.Settle(!att.Replayed())
+	if err := att.Opened(r.Context()); err != nil {
+		att.Close()
+		return nil, err
+	}
+	opened = true
 	return &Started{Attachment: att, call: q.call, at: at}, nil
 }
 
@@ -121,4 +119,34 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
 		},
 	}
+}
+
+// words are what is said to the agent at a place.
+func (api *API) words(c *Call, at Place) run.Words {
+	text := c.Before + c.Text
+	if strings.TrimSpace(text) == "" {
+		text = cmp.Or(c.Instead, text)
+	}
+	if c.Schema != nil {
+		text += "\n\n" + c.Schema.Instruction()
+	}
+	w := run.Words{
+		System: c.System, Message: agentapi.Message{Text: text, Images: c.Images}, Quoted: api.Quoted(c),
+		Compose: c.Compose, Kind: c.Kind, Decision: cmp.Or(c.Decision, c.decision()),
+	}
+	if c.NoSystem {
+		w.System = ""
+	}
+	if at.visit != nil {
+		w.Chat, w.Kind = at.visit, at.visit.Planned()
+	}
+	return w
+}
+
+// Quoted is what a new conversation is told of what was said before a call.
+func (api *API) Quoted(c *Call) string {
+	if api.IgnoreHistory {
+		return ""
+	}
+	return openai.Quote(c.History, openai.MaxQuote)
 }
