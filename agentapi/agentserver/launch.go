@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // startRequest is the body of POST /api/conversations.
@@ -179,16 +180,17 @@ func openHandsAgent(settings object) object {
 // and 1.56 refuses requests that have the switches of before.
 func keepModel(v version, agent object) {
 	if v < sinceToolsAlone {
-		agent.set("enable_switch_llm_tool", false)
+		agent.set(shape.ModelSwitch, false)
 		return
 	}
-	delete(agent, "enable_switch_llm_tool")
-	delete(agent, "enable_sub_agents")
+	for _, name := range shape.Switches() {
+		delete(agent, name)
+	}
 	var tools []object
 	if json.Unmarshal(agent["tools"], &tools) != nil || tools == nil {
 		tools = standardTools()
 	}
-	agent.set("tools", slices.DeleteFunc(tools, switchesModel))
+	agent.set("tools", slices.DeleteFunc(tools, func(tool object) bool { return shape.IsModelTool(tool.text("name")) }))
 }
 
 // standardTools are those that null stands for, apart from the one that switches the
@@ -203,12 +205,6 @@ func standardTools() []object {
 		tools = append(tools, tool)
 	}
 	return tools
-}
-
-// switchesModel reports whether a tool is switch_llm, by either of its names.
-func switchesModel(tool object) bool {
-	name := tool.text("name")
-	return name == "switch_llm" || name == "SwitchLLMTool"
 }
 
 // explicitAgent is the agent that a server would make of the settings. Servers

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
 // The keys of a conversation's first models in its statistics.
@@ -81,13 +82,13 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	switch tools, ok := settings["tools"]; {
 	case ok && string(tools) != "null": // as it is: the switch is for the standard tools
 		a["tools"] = tools
-	case string(settings[subAgentsSwitch]) == "true":
+	case string(settings[shape.SubAgentsSwitch]) == "true":
 		a.set("tools", append(standard, toolSpec{Name: "task_tool_set"}))
 	default:
 		a.set("tools", standard)
 	}
 	builtin := []string{"FinishTool", "ThinkTool"}
-	if string(settings[modelSwitch]) == "true" { // the client has chosen a model, so that has to be said
+	if string(settings[shape.ModelSwitch]) == "true" { // the client has chosen a model, so that has to be said
 		builtin = append(builtin, "SwitchLLMTool")
 	}
 	a.set("include_default_tools", builtin)

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/openhands/shape"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/subpath"
 )
@@ -148,29 +149,23 @@ func ofSettings(given agent) (beginning, error) {
 	return beginning{agent: made}, nil
 }
 
-// The switches for single tools that settings had before OpenHands 1.51.
-const (
-	subAgentsSwitch = "enable_sub_agents"
-	modelSwitch     = "enable_switch_llm_tool"
-)
-
 // unfold says by a switch whether an agent may change its model. Settings since OpenHands
 // 1.51 have that in their list of tools, and without a list it may.
 func (a agent) unfold() {
-	if a[subAgentsSwitch] != nil || a[modelSwitch] != nil {
+	if a[shape.SubAgentsSwitch] != nil || a[shape.ModelSwitch] != nil {
 		return
 	}
 	var tools []json.RawMessage
 	if json.Unmarshal(a["tools"], &tools) != nil || tools == nil {
-		a.set(modelSwitch, true)
+		a.set(shape.ModelSwitch, true)
 		return
 	}
 	others := slices.DeleteFunc(slices.Clone(tools), func(raw json.RawMessage) bool {
 		var tool struct{ Name string }
-		return json.Unmarshal(raw, &tool) == nil && (tool.Name == "switch_llm" || tool.Name == "SwitchLLMTool")
+		return json.Unmarshal(raw, &tool) == nil && shape.IsModelTool(tool.Name)
 	})
 	a.set("tools", others)
-	a.set(modelSwitch, len(others) < len(tools))
+	a.set(shape.ModelSwitch, len(others) < len(tools))
 }
 
 // settled is the agent of a profile and settings, with the secrets of its servers

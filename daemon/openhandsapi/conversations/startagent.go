@@ -33,9 +33,6 @@ func readAgent(o *pydantic.Object, req *request) {
 	}
 }
 
-// switchesRefused is the first version of agent settings without the switches for single tools.
-const switchesRefused = 9
-
 // checkVersion refuses settings of an unknown version, and members that were removed. Older
 // settings may have them. Without a version they are of the newest one.
 func checkVersion(o, settings *pydantic.Object) {
@@ -49,9 +46,9 @@ func checkVersion(o, settings *pydantic.Object) {
 		o.Value("", "AgentSettings schema_version must be non-negative.")
 	case version > openhands.AgentSettingsVersion:
 		o.Value("", fmt.Sprintf("AgentSettings schema_version %d is newer than supported version %d.", version, openhands.AgentSettingsVersion))
-	case version >= switchesRefused:
+	case version >= openhands.SwitchesRefused:
 		var removed []string
-		for _, name := range []string{"enable_sub_agents", "enable_switch_llm_tool"} {
+		for _, name := range openhands.Switches() {
 			if slices.Contains(settings.Names(), name) {
 				removed = append(removed, name)
 			}

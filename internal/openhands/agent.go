@@ -18,5 +18,12 @@ func LLMFaults(llm json.RawMessage) []pydantic.Fault {
 	return faults
 }
 
-// AgentSettingsVersion is the newest version of the settings of agents that is read.
-const AgentSettingsVersion = shape.AgentVersion
+// The versions of the settings of agents: the newest that is read, and the first one that is
+// refused with [Switches].
+const (
+	AgentSettingsVersion = shape.AgentVersion
+	SwitchesRefused      = shape.SinceSwitchesRefused
+)
+
+// Switches are the names of the switches for single tools that older settings have.
+func Switches() []string { return shape.Switches() }
