@@ -15,7 +15,7 @@ func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		if err := pause.For(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
-			t.Errorf("%v after %s", err, time.Since(begun))
+			t.Errorf("a minute: %v after %s", err, time.Since(begun))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
