@@ -2,13 +2,13 @@ package conversation
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/judge"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -22,15 +22,6 @@ const (
 	goalComplete    = "complete"
 	goalCapped      = "capped" // judged as often as allowed
 	goalInterrupted = "interrupted"
-)
-
-var (
-	//go:embed judge.md
-	judgeText string
-	//go:embed goal_followup.md
-	followupText string
-	//go:embed goal_resume.md
-	resumeText string
 )
 
 // goal is an objective that is pursued: the agent runs, a judge looks at what it
@@ -55,12 +46,12 @@ type pursuit struct {
 
 // goalJSON is a goal as it is told and stored.
 type goalJSON struct {
-	Active        bool     `json:"active"`
-	Status        string   `json:"status"`
-	Iteration     int      `json:"iteration"`
-	MaxIterations int      `json:"max_iterations"`
-	Objective     string   `json:"objective"`
-	Verdict       *verdict `json:"verdict"`
+	Active        bool           `json:"active"`
+	Status        string         `json:"status"`
+	Iteration     int            `json:"iteration"`
+	MaxIterations int            `json:"max_iterations"`
+	Objective     string         `json:"objective"`
+	Verdict       *judge.Verdict `json:"verdict"`
 }
 
 // StartGoal runs the agent until a judge says that the objective is reached, at
@@ -93,7 +84,7 @@ func (c *Conversation) ResumeGoal(ctx context.Context) error {
 			return control.ErrNoGoal
 		}
 		return c.pursuit.begin(&goal{
-			objective: last.Objective, iterations: last.MaxIterations, iteration: last.Iteration, next: strings.TrimSpace(resumeText),
+			objective: last.Objective, iterations: last.MaxIterations, iteration: last.Iteration, next: judge.Resume(),
 		})
 	})
 }
@@ -132,14 +123,14 @@ func (p *pursuit) leave() {
 	p.end(goalInterrupted, nil)
 }
 
-func (p *pursuit) end(status string, v *verdict) {
+func (p *pursuit) end(status string, v *judge.Verdict) {
 	if err := p.report(status, v); err != nil {
 		p.cfg.Log.Error("store what became of the goal", "conversation", p.branch.id, "err", err)
 	}
 	p.goal = nil
 }
 
-func (p *pursuit) report(status string, v *verdict) error {
+func (p *pursuit) report(status string, v *judge.Verdict) error {
 	g := p.goal
 	if v != nil {
 		v.Missing = p.cfg.Secrets.Mask(v.Missing)
@@ -178,7 +169,7 @@ func (p *pursuit) advance() {
 	case g.iteration >= g.iterations:
 		p.end(goalCapped, &v)
 	default:
-		g.next = followup(g.iteration, v)
+		g.next = judge.Followup(g.iteration, v)
 		if err := p.report(goalRunning, &v); err != nil {
 			p.fail(g, err)
 		}
@@ -223,9 +214,9 @@ func (p *pursuit) instruct(g *goal) error {
 
 // judge asks the model, with nothing but the objective and what was said and done,
 // whether that is enough.
-func (p *pursuit) judge(g *goal) (v verdict, err error) {
+func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 	model, was := p.branch.model, p.branch.stats.Calls()
-	text := strings.NewReplacer("{{objective}}", g.objective, "{{transcript}}", p.agent.transcript(model.Info())).Replace(judgeText)
+	text := judge.Question(g.objective, p.agent.transcript(model.Info()))
 	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: p.branch.id}
 	var resp llm.Response
 	broke := p.run.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, p.run.announcing(j, nil)) })
@@ -240,7 +231,7 @@ func (p *pursuit) judge(g *goal) (v verdict, err error) {
 	if err := errors.Join(p.branch.updateStats(was), p.branch.save(lazily)); err != nil {
 		return v, err
 	}
-	return parseVerdict(plainText(resp.Message.Content)), nil
+	return judge.Parse(plainText(resp.Message.Content)), nil
 }
 
 // last is what the log says last of a goal; nil for nothing.
