@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/blocks"
 	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -20,7 +21,7 @@ type door struct {
 	workers  sync.WaitGroup // what is at work for the conversation
 	closers  sync.WaitGroup // what closes its tools
 	watchers watch.Watchers
-	blocks   blocks
+	blocks   blocks.List
 
 	// What follows belongs to the conversation's goroutine.
 
@@ -182,7 +183,7 @@ func (d *door) cancelRun() { d.wanted = false }
 // the last one.
 func (d *door) enterRun() []event.Block {
 	d.wanted = false
-	return d.blocks.begin()
+	return d.blocks.Begin()
 }
 
 // queueShortening has a condensation done between two runs.

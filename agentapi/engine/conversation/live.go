@@ -45,7 +45,7 @@ func (l *live) blocked(block sandbox.Block) {
 	if mask(block.Allow) != block.Allow {
 		e.Allow = ""
 	}
-	if l.door.blocks.add(block, e) {
+	if l.door.blocks.Add(block, e) {
 		l.update(event.KeyBlock, e)
 	}
 }

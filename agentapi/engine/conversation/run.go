@@ -63,7 +63,7 @@ func (r *run) toEnd() {
 	for _, b := range r.door.enterRun() {
 		r.branch.live.update(event.KeyBlock, b)
 	}
-	defer r.door.blocks.end()
+	defer r.door.blocks.End()
 	r.beginning = true
 	err := r.begin()
 	r.beginning = false
@@ -85,7 +85,7 @@ func (r *run) toEnd() {
 	if err = r.branch.save(lazily); err != nil {
 		r.cfg.Log.Error("save conversation", "conversation", r.branch.id, "err", err)
 	}
-	r.door.blocks.end() // what comes now is for the next run
+	r.door.blocks.End() // what comes now is for the next run
 	r.branch.publishState()
 }
 

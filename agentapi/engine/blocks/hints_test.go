@@ -1,10 +1,11 @@
-package conversation
+package blocks_test
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi/engine/blocks"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -34,7 +35,7 @@ func TestPathsThatAnOutputNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		hints(observation, func(path string) (sandbox.Block, bool) { got = append(got, path); return sandbox.Block{}, true })
+		blocks.Hints(observation, func(path string) (sandbox.Block, bool) { got = append(got, path); return sandbox.Block{}, true })
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", output, got, want)
 		}

@@ -1,4 +1,4 @@
-package conversation
+package blocks
 
 import (
 	"encoding/json"
@@ -28,10 +28,10 @@ var (
 	namedPaths = pattern.Of(`(?i)'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)|(?:^|[\s(=])([^\s:'"(),;]+): (?:` + denied + `)`)
 )
 
-// hints are the refused paths that the output of a command names. The kernel does
+// Hints are the refused paths that the output of a command names. The kernel does
 // not report which path it has refused, so this is a guess by what programs print:
 // it makes a text, and nothing is decided by it.
-func hints(observation json.RawMessage, explain func(path string) (sandbox.Block, bool)) (found []sandbox.Block) {
+func Hints(observation json.RawMessage, explain func(path string) (sandbox.Block, bool)) (found []sandbox.Block) {
 	var o struct {
 		Content  []event.Content       `json:"content"`
 		Metadata tool.TerminalMetadata `json:"metadata"`
