@@ -8,7 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -84,9 +83,14 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 	return c.explain(b.switchOwn(ctx, c.conv, c.info.ID, models, usage))
 }
 
+// ownSwitcher is a conversation, or what its tools see of it.
+type ownSwitcher interface {
+	SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error
+}
+
 // switchOwn makes the following calls go to the model of a conversation's own that has a
 // usage id.
-func (b *Backend) switchOwn(ctx context.Context, conv conversation.Host, id string, models *ownModels, usage string) error {
+func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *ownModels, usage string) error {
 	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
 		changed, err := b.withModel(id, stored, models.object(usage))
 		if err == nil {

@@ -5,17 +5,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/blocks"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
-	"github.com/ohgw/ohgw/internal/sandbox"
 )
-
-// Blocked tells the model and those who watch what a box has refused. A name or a
-// path may have the value of a secret in it.
-func (c *Conversation) Blocked(b sandbox.Block) { c.branch.live.blocked(b) }
-
-// ExplainPaths says how to find out whether a path is refused.
-func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bool)) {
-	c.door.blocks.ExplainBy(explain)
-}
 
 // telling is a tool whose results say what the box refused meanwhile.
 type telling struct {

@@ -77,7 +77,7 @@ func assembled(cfg *Config) *Conversation {
 	c, d, a := new(Conversation), newDoor(), new(agent)
 	b := newBranch(cfg, d, a.toolMemory)
 	*a = agent{cfg: cfg, branch: b, choice: cfg.Model}
-	r := &run{cfg: cfg, host: c, door: d, branch: b, agent: a}
+	r := &run{cfg: cfg, host: host{c}, door: d, branch: b, agent: a}
 	*c = Conversation{cfg: cfg, door: d, branch: b, agent: a, run: r, pursuit: &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}}
 	return c
 }
@@ -246,20 +246,6 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 		return err
 	})
 	return s, events, err
-}
-
-// Notice adds a notice for the model and the person to the next message.
-func (c *Conversation) Notice(text string) {
-	// A conversation that is closed gets no next message.
-	_ = c.door.try(context.Background(), func() error { c.branch.notices.add(text); return nil })
-}
-
-// SkillInvoked records that the model has read a skill.
-func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
-	return c.door.try(ctx, func() error {
-		c.branch.invoked(name)
-		return nil
-	})
 }
 
 // invoked notes that the model has read a skill.

@@ -99,10 +99,3 @@ func closeAll(tools []tool.Tool) error {
 	}
 	return errors.Join(errs...)
 }
-
-// ReplaceMCP offers other tools in the place of those of MCP servers from the
-// next step on.
-func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.agent.mcp.Store(&tools) }
-
-// Vision reports whether the model is shown images.
-func (c *Conversation) Vision() bool { return c.agent.vision.Load() }
