@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/responses"
 )
 
 // fourAgents is a backend with agents that differ in what they know.
@@ -237,4 +238,17 @@ func TestTheAgentThatAutoChoseConvertsItsAnswer(t *testing.T) {
 			equal(t, "the profile that converts", w.prompts[0].Profile, "agent_sql")
 		})
 	}
+}
+
+func TestAStoredResponseHasTheAgentThatAutoChose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := serve(t, fourAgents(), func(c *daemon.Config) { c.StateDir = dir })
+	made := responded(t, g.respond(`{"model":"auto","input":"@SQL count them"}`))
+	stored, err := responses.Open(dir).Load(made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the profile", stored.Profile, "agent_sql")
+	equal(t, "the model", stored.Model, "auto")
 }
