@@ -134,6 +134,28 @@ func TestPhasesComeWhereTheyAreWanted(t *testing.T) {
 	}
 }
 
+// A repeated request to the provider is a line for every client, and an object for those that
+// want details or phases.
+func TestARepeatedRequestComesWithDetailsAndPhases(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Retry(event.Retry{Attempt: 2, Of: 5, Seconds: 16, Cause: "it is busy"}), daemontest.Finish("Yes.")))
+	for header, value := range map[string]string{"X-OpenHands-Details": "actions", "X-OpenHands-Phases": "show", "X-OpenHands-Repeat": "run"} {
+		f := parse(t, g.chat(ask("a question", streamed), header, value))
+		equal(t, "progress", f.reasoning(), "it is busy; attempt 2 of 5 in 16 s\n")
+		var seen []string
+		for _, c := range f.chunks {
+			if r, ok := c.Extension["retry"].(map[string]any); ok {
+				seen = append(seen, fmt.Sprint(r["attempt"], " of ", r["of"], ": ", r["cause"]))
+			}
+		}
+		want := "2 of 5: it is busy"
+		if header == "X-OpenHands-Repeat" {
+			want = ""
+		}
+		equal(t, "repeated requests with "+header, strings.Join(seen, "|"), want)
+	}
+}
+
 // A client that knows no phases is told why nothing comes for a minute.
 func TestTheLoadingOfAModelIsProgress(t *testing.T) {
 	t.Parallel()

@@ -11,17 +11,29 @@ import (
 // maxActions bounds what a whole answer says of the agent's actions, in bytes.
 const maxActions = 4 << 20
 
-// detail is what a client that wants details is told about an update, as a JSON
-// object in one line; nil if there is nothing.
+// details are what a client can get of an update besides its line.
+type details struct {
+	Action  *turn.Call      `json:"action,omitempty"`
+	Retry   *turn.Retry     `json:"retry,omitempty"`
+	Sandbox *agentapi.Block `json:"sandbox,omitempty"`
+}
+
+// detail is what a client that wants details gets of an update, as a JSON object in one
+// line; nil if there is nothing. A repeated request to the provider is for clients that
+// want phases, too: the call of the model goes on.
 func (a *Answer) detail(u turn.Update) []byte {
-	if !a.call.Options.Details || u.Call == nil && u.Retry == nil && u.Block == nil {
+	var wanted details
+	options := a.call.Options
+	if options.Details {
+		wanted.Action, wanted.Sandbox = u.Call, u.Block
+	}
+	if options.Details || options.Phases {
+		wanted.Retry = u.Retry
+	}
+	if wanted == (details{}) {
 		return nil
 	}
-	return openai.OneLine(struct {
-		Action  *turn.Call      `json:"action,omitempty"`
-		Retry   *turn.Retry     `json:"retry,omitempty"`
-		Sandbox *agentapi.Block `json:"sandbox,omitempty"`
-	}{u.Call, u.Retry, u.Block})
+	return openai.OneLine(wanted)
 }
 
 // actions are the calls of a whole answer, each as it stood last.

@@ -51,6 +51,13 @@ func Phase(p event.Phase) Step {
 	}
 }
 
+// Retry announces a repeated request to the model's provider.
+func Retry(r event.Retry) Step {
+	return func(run *Run) bool {
+		return run.publish(&event.StateUpdate{Key: event.KeyRetry, Value: encode(r)})
+	}
+}
+
 // Say writes a whole text that is not the end.
 func Say(text string) Step {
 	return func(r *Run) bool {

@@ -180,6 +180,7 @@ type Retry struct {
 	Of      int     `json:"of"`
 	Seconds float64 `json:"seconds"` // until then
 	Cause   string  `json:"cause"`
+	Line    string  `json:"-"` // the same in a line, for people
 }
 
 // Context is how much of the model's context is used, in tokens; 0 is unknown.

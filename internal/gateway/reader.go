@@ -118,6 +118,9 @@ func (r *reader) read(f *frame) []Piece {
 			r.done.Blocked = x.Blocked
 		}
 	}
+	if x := f.Extension; x != nil && x.Retry != nil {
+		x.Retry.Line = f.line()
+	}
 	if pieces := r.details(f.Extension); pieces != nil {
 		return pieces // the line beside them says the same in short
 	}
@@ -140,6 +143,14 @@ func (r *reader) read(f *frame) []Piece {
 		pieces = append(pieces, Waiting{Queue: queue})
 	}
 	return pieces
+}
+
+// line is the line of progress of a frame; "" if there is none.
+func (f *frame) line() string {
+	if len(f.Choices) == 0 || f.Choices[0].Delta.Reasoning == nil {
+		return ""
+	}
+	return strings.TrimSpace(*f.Choices[0].Delta.Reasoning)
 }
 
 // details are the typed pieces of a frame.

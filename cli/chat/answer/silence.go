@@ -2,7 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -95,7 +94,7 @@ func (s *spoken) Piece(p Piece) error {
 	}
 	s.clear()
 	s.inText = p.text != ""
-	s.begun = s.begun || p.text != "" || p.line != "" && !repeats(p.line)
+	s.begun = s.begun || p.text != "" || p.line != "" && !p.again
 	if next := awaitedAfter(p); next != "" {
 		s.awaited = next
 	}
@@ -127,18 +126,12 @@ func awaitedAfter(p Piece) string {
 		return "waiting for other requests"
 	case p.lost != nil:
 		return "waiting for the connection"
-	case p.started != nil, p.restart, repeats(p.line):
+	case p.started != nil, p.restart, p.again:
 		return "waiting for the model"
 	case p.line != "", p.text != "":
 		return "the agent is at work"
 	}
 	return ""
-}
-
-// repeats reports whether a line of progress announces that the model is asked again: the
-// agent has not begun. What it may be instead is a command with these words.
-func repeats(line string) bool {
-	return strings.Contains(line, "; attempt ") && !strings.HasPrefix(line, "$")
 }
 
 // End implements [Show].

@@ -87,7 +87,7 @@ func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
 // and in a file if it is loaded.
 func TestTheFirstWordComesBeforeAPersonWonders(t *testing.T) {
 	t.Parallel()
-	again := Piece{line: "127.0.0.1:8080 refuses connections; attempt 2 of 2 in 2 s"}
+	again := Piece{line: "127.0.0.1:8080 refuses connections; attempt 2 of 2 in 2 s", again: true}
 	for name, tt := range map[string]struct {
 		tty    bool
 		pieces []Piece

@@ -18,6 +18,7 @@ type Piece struct {
 	restart bool // what came so far is void: a different answer begins
 	text    string
 	line    string // of progress
+	again   bool   // the line announces that the model is asked again
 	phase   *gateway.Phase
 }
 
@@ -61,10 +62,20 @@ func (t *Transcript) Add(p gateway.Piece) []Piece {
 	case gateway.Text:
 		return t.addText(string(p))
 	case gateway.Progress:
-		t.Progress = append(t.Progress, string(p))
-		if len(t.Progress) > t.oldLines {
-			return []Piece{{line: string(p)}}
+		return t.addLine(Piece{line: string(p)})
+	case gateway.Retry:
+		if p.Line == "" { // the gateway shows no progress
+			return []Piece{{again: true}}
 		}
+		return t.addLine(Piece{line: p.Line, again: true})
+	}
+	return nil
+}
+
+func (t *Transcript) addLine(p Piece) []Piece {
+	t.Progress = append(t.Progress, p.line)
+	if len(t.Progress) > t.oldLines {
+		return []Piece{p}
 	}
 	return nil
 }

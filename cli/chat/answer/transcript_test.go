@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,5 +110,27 @@ func TestAnAnswerIsHarmlessOnATerminal(t *testing.T) {
 	const text = "a\x1b[2J\tb\r\n\x9b5mc\u202ed\u2066e\x07é日👍🏽\u200d\x7f"
 	if got, want := harmless(text), "a[2J\tb\n\ufffd5mcdeé日👍🏽\u200d"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A line of the agent may have the words of a repeated request.
+func TestARepeatedRequestIsNotKnownByItsWords(t *testing.T) {
+	t.Parallel()
+	const line = "it is busy; attempt 2 of 5 in 16 s"
+	for name, tt := range map[string]struct {
+		piece gateway.Piece
+		want  string
+	}{
+		"a repeated request": {gateway.Retry{Attempt: 2, Of: 5, Seconds: 16, Cause: "it is busy", Line: line}, "waiting for the model"},
+		"words of the agent": {gateway.Progress(line), "the agent is at work"},
+	} {
+		var whole Transcript
+		shown := whole.Add(tt.piece)
+		if len(shown) != 1 || shown[0].line != line || !slices.Equal(whole.Progress, []string{line}) {
+			t.Fatalf("%s: shown %+v, progress %q; want the line once", name, shown, whole.Progress)
+		}
+		if got := awaitedAfter(shown[0]); got != tt.want {
+			t.Errorf("%s: afterwards %q, want %q", name, got, tt.want)
+		}
 	}
 }
