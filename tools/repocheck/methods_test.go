@@ -17,7 +17,6 @@ var large = map[string]int{
 	"agentapi/cloud/account.Client":          65, // the requests of both versions of the Cloud's API
 	"agentapi/engine.Backend":                95, // two interfaces: the seam and control
 	"agentapi/engine/store.Dir":              63, // one directory: its log, its state, its lease
-	"internal/profile.Store":                 61, // the operations of profiles
 	"tui.model":                              91, // one screen: its views are types of their own, its keys are not
 }
 
