@@ -197,8 +197,8 @@ func (b *branch) publishState() {
 // settleSoon has the disk asked to keep what it has, unless more comes.
 func (b *branch) settleSoon() { b.settle.Reset(settleAfter) }
 
-// pause ends a run that was to pause. Where the agent has answered, the next run has nothing
-// to do.
+// pause makes the status paused, and writes a pause into the log. Where the agent has
+// answered, the next run has nothing to do.
 func (b *branch) pause(answered bool) error {
 	b.replied = b.replied || answered
 	if err := b.setStatus(event.Paused); err != nil {
