@@ -7,8 +7,8 @@
 // alike. So nothing here is locked, and a log never has an event between two
 // that belong together: a message that comes during a step waits for its end.
 //
-// A [Conversation] has five parts. Each knows only those before it, and changes
-// only its own fields:
+// A [Conversation] has five parts. Each knows only those before it, and assigns
+// to its own fields only:
 //
 //   - door: what other goroutines talk to. door.try is their only way in.
 //   - branch: the log, and the state that follows from it.
