@@ -117,6 +117,9 @@ func New(cfg Config) (*Daemon, error) {
 	d.conversations = conversations.New(d.core, items, d.responses.Store, d.responses.Forget)
 	d.handler = d.routes()
 	d.core.Chores.Go(d.sweep)
+	if cfg.StateDir != "" {
+		d.core.Chores.Go(d.removeLeftovers)
+	}
 	d.close = sync.OnceValue(func() error {
 		d.core.Close()
 		err := d.core.Runs.Close()

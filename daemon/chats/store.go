@@ -13,10 +13,6 @@ const suffix = ".json"
 // conversations stay where they are.
 const keepFor = 180 * 24 * time.Hour
 
-// keepTemps is how long a temporary file may be there that was not renamed: its
-// process died.
-const keepTemps = time.Hour
-
 const (
 	// recordVersion is the version of the files this package writes. It reads
 	// oldVersion, too, which has no changes after the record.
@@ -47,7 +43,7 @@ type branch struct {
 
 // sweep forgets chats that have not been used for a long time.
 func (s store) sweep(ctx context.Context, now time.Time) error {
-	return s.files.Each(ctx, now.Add(-keepTemps), func(name string, written time.Time) error {
+	return s.files.Each(ctx, func(name string, written time.Time) error {
 		if !strings.HasSuffix(name, suffix) || now.Sub(written) < keepFor {
 			return nil
 		}

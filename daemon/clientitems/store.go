@@ -121,7 +121,7 @@ func (s *Store) Delete(id string) error {
 // is for the background.
 func (s *Store) Sweep(ctx context.Context, before time.Time, gone func(id string) error) error {
 	var errs []error
-	err := s.files.Each(ctx, before, func(name string, written time.Time) error {
+	err := s.files.Each(ctx, func(name string, written time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), suffix)
 		if isRecord && !written.IsZero() && !written.After(before) {
 			errs = append(errs, gone(id))

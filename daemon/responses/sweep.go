@@ -53,7 +53,7 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 // change; in memory, of its creation. It deletes records that were damaged before
 // a time: they cannot be read. It does not change what a newer ohgw wrote.
 func (s *Store) each(ctx context.Context, before time.Time, f func(rec *Record, changed time.Time)) error {
-	return s.files.Each(ctx, before, func(name string, changed time.Time) error {
+	return s.files.Each(ctx, func(name string, changed time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), recordKind)
 		if !isRecord {
 			return nil

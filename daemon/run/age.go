@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 const (
@@ -25,8 +24,6 @@ const (
 	sweepEvery = 20 * time.Minute
 	sweepBatch = 100
 	sweepPause = 100 * time.Millisecond
-	// keepTemps is how long a temporary file may be there that was not renamed.
-	keepTemps = time.Hour
 )
 
 // over reports whether a record is older than keepRecords.
@@ -47,8 +44,7 @@ func (r *records) over(rec record) bool {
 // up is how long this process runs, by the monotonic clock.
 func (r *records) up() time.Duration { return r.now().Sub(r.began) }
 
-// sweep removes what is over, and what writes that were cut off have left,
-// until life ends.
+// sweep removes what is over, until life ends.
 func (r *records) sweep(life context.Context) {
 	timer := time.NewTicker(sweepEvery)
 	defer timer.Stop()
@@ -114,12 +110,6 @@ func (r *records) sweepFile(e fs.DirEntry) {
 	}
 	age := r.now().Sub(info.ModTime())
 	path := filepath.Join(r.dir, e.Name())
-	if atomicfile.IsTemp(e.Name()) {
-		if age >= keepTemps {
-			_ = os.Remove(path)
-		}
-		return
-	}
 	key, isRecord := strings.CutSuffix(e.Name(), ".json")
 	if !isRecord || age < keepRecords && r.up() < keepRecords {
 		return

@@ -140,12 +140,13 @@ func (d *daemon) log() string { return filepath.Join(d.home, "log") }
 // usage is what a daemon holds of the machine.
 type usage struct {
 	descriptors, goroutines, processes int
-	resident                           int // bytes
-	conversations, workspaces, partial int // directories; files of an interrupted write
+	resident                           int      // bytes
+	conversations, workspaces          int      // directories
+	partial                            []string // files of an interrupted write, below the state directory
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%d descriptors, %d goroutines, %d processes, %.1f MB, %d conversations, %d workspaces, %d partial files",
+	return fmt.Sprintf("%d descriptors, %d goroutines, %d processes, %.1f MB, %d conversations, %d workspaces, partial files %q",
 		u.descriptors, u.goroutines, u.processes, float64(u.resident)/1e6, u.conversations, u.workspaces, u.partial)
 }
 
@@ -169,9 +170,9 @@ func (d *daemon) usage(t *testing.T) usage {
 	}
 	u.conversations = entries(filepath.Join(d.State, "conversations"))
 	u.workspaces = entries(filepath.Join(d.State, "workspaces"))
-	_ = filepath.WalkDir(d.State, func(_ string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(d.State, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(e.Name(), ".ohgw-") && strings.HasSuffix(e.Name(), ".tmp") {
-			u.partial++
+			u.partial = append(u.partial, strings.TrimPrefix(path, d.State))
 		}
 		return nil // files come and go meanwhile
 	})

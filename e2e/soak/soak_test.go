@@ -192,7 +192,7 @@ const (
 func within(before, after usage, conversations int) bool {
 	return after.descriptors <= before.descriptors+slackDescriptors && after.goroutines <= before.goroutines+slackGoroutines &&
 		after.processes <= before.processes && after.resident <= before.resident+slackMemory &&
-		after.conversations <= conversations && after.workspaces <= conversations && after.partial == 0
+		after.conversations <= conversations && after.workspaces <= conversations && len(after.partial) == 0
 }
 
 // allowed is how many conversations may be left in a daemon: those with a name.

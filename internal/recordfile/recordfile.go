@@ -130,9 +130,8 @@ func (d *Dir) Remove(names ...string) error {
 
 // Each calls f with the name of every record in the order of their names, and with
 // the time when it was last written, which is not known of those in memory. f may
-// remove records. Temporary files that a process left behind before a time are
-// deleted. Each reads the whole directory, so it is for the background.
-func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, written time.Time) error) error {
+// remove records. Each reads the whole directory, so it is for the background.
+func (d *Dir) Each(ctx context.Context, f func(name string, written time.Time) error) error {
 	if d.memory != nil {
 		return d.memory.each(ctx, f)
 	}
@@ -142,7 +141,7 @@ func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, wr
 			return nil
 		case err != nil || ctx.Err() != nil:
 			return errors.Join(err, ctx.Err())
-		case e.IsDir():
+		case e.IsDir() || atomicfile.IsTemp(e.Name()):
 			return nil
 		}
 		info, err := e.Info()
@@ -150,15 +149,10 @@ func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, wr
 			return nil //nolint:nilerr // removed meanwhile
 		}
 		name, err := filepath.Rel(d.path, path)
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("list records: %w", err)
-		case !atomicfile.IsTemp(e.Name()):
-			return f(filepath.ToSlash(name), info.ModTime())
-		case info.ModTime().Before(before):
-			_ = d.Remove(name) // else the next time
 		}
-		return nil
+		return f(filepath.ToSlash(name), info.ModTime())
 	}
 	return filepath.WalkDir(d.path, walk)
 }
