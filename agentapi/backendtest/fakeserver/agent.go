@@ -36,7 +36,7 @@ func (c *conversation) work(ctx context.Context, r *run) {
 	defer c.mu.Unlock()
 	again := c.rerun && c.run == r && !r.stopped && err == nil && c.status == event.Idle
 	if !again {
-		c.server.vacate() // before it is told
+		c.server.runs.leave() // before it is told
 	}
 	if c.run != r {
 		return // the server died

@@ -186,7 +186,7 @@ func (c *conversation) start() (room bool) {
 	if c.run != nil || c.life == nil {
 		return true
 	}
-	if !c.server.occupy() {
+	if !c.server.runs.enter() {
 		return false
 	}
 	c.begin()

@@ -8,8 +8,8 @@ import (
 
 // trimmed is the description of a conversation; since 1.23 without the skills,
 // unless they are asked for.
-func (s *Server) trimmed(saved map[string]any, skills bool) map[string]any {
-	if skills || s.version < 1023 {
+func (v version) trimmed(saved map[string]any, skills bool) map[string]any {
+	if skills || v < 1023 {
 		return saved
 	}
 	agent, _ := saved["agent"].(map[string]any)

@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,9 +55,9 @@ type Server struct {
 	URL string
 
 	opts    Options
-	version int
+	version version
 	faults  faults
-	runs    atomic.Int64 // that go on
+	runs    runs
 
 	mu            sync.Mutex
 	life          *life // nil while it is dead
@@ -125,7 +124,7 @@ func New(t testing.TB, opts Options) *Server {
 		opts.Around = func(h http.Handler) http.Handler { return h }
 	}
 	s := &Server{
-		opts: opts, version: parseVersion(opts.Version),
+		opts: opts, version: parseVersion(opts.Version), runs: runs{most: mostRuns(opts)},
 		profiles: map[string]Profile{}, agentProfiles: map[string]agentProfile{}, conversations: map[string]*conversation{},
 		settings: settings{
 			Agent: map[string]any{

@@ -17,18 +17,20 @@ const (
 	exposeHeader = "X-Expose-Secrets"
 )
 
-// parseVersion makes 1_043 of "1.43.1": nothing here depends on the patch.
-func parseVersion(s string) int {
+// version is 1_043 for "1.43.1": nothing here depends on the patch.
+type version int
+
+func parseVersion(s string) version {
 	parts := strings.SplitN(s, ".", 3)
-	version := 0
+	v := 0
 	for _, part := range parts[:2] {
 		n, err := strconv.Atoi(part)
 		if err != nil {
 			panic("fakeserver: version " + s)
 		}
-		version = version*1000 + n
+		v = v*1000 + n
 	}
-	return version
+	return version(v)
 }
 
 // routes is the API of one life of the server.
@@ -65,11 +67,11 @@ func (s *Server) routes(l *life) http.Handler {
 	private("GET /api/file/download", s.download)
 	const one = "/api/conversations/{id}"
 	private("POST /api/conversations", s.startConversation(l))
-	private("GET /api/conversations/count", s.countConversations)
+	private("GET /api/conversations/count", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, len(s.Conversations())) })
 	private("GET "+one, s.with(404, func(w http.ResponseWriter, r *http.Request, c *conversation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		answer(w, 200, s.trimmed(c.saved, r.URL.Query().Get("include_skills") == "true"))
+		answer(w, 200, s.version.trimmed(c.saved, r.URL.Query().Get("include_skills") == "true"))
 	}))
 	private("PATCH "+one, s.patch)
 	private("DELETE "+one, s.remove)
@@ -119,10 +121,6 @@ func (s *Server) with(unknown int, h func(http.ResponseWriter, *http.Request, *c
 			refuse(w, unknown, http.StatusText(unknown))
 		}
 	}
-}
-
-func (s *Server) countConversations(w http.ResponseWriter, _ *http.Request) {
-	answer(w, 200, len(s.Conversations()))
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *http.Request) {

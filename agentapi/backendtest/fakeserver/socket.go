@@ -28,7 +28,7 @@ func (s *Server) socket(l *life, serve func(ctx context.Context, c *conversation
 			return
 		}
 		defer func() { _ = ws.CloseNow() }()
-		if !early && s.opts.Key != "" && !s.introduced(l.ctx, ws) {
+		if !early && s.opts.Key != "" && !s.admits(firstKey(l.ctx, ws)) {
 			_ = ws.Close(4001, "Authentication failed")
 			return
 		}
@@ -47,8 +47,8 @@ func (s *Server) socket(l *life, serve func(ctx context.Context, c *conversation
 	}
 }
 
-// introduced waits for the key in the first message.
-func (s *Server) introduced(ctx context.Context, ws *websocket.Conn) bool {
+// firstKey waits for the key in the first message; "": there is no key in it.
+func firstKey(ctx context.Context, ws *websocket.Conn) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	_, data, err := ws.Read(ctx)
@@ -56,7 +56,10 @@ func (s *Server) introduced(ctx context.Context, ws *websocket.Conn) bool {
 		Type string `json:"type"`
 		Key  string `json:"session_api_key"`
 	}
-	return err == nil && json.Unmarshal(data, &auth) == nil && auth.Type == "auth" && s.admits(auth.Key)
+	if err != nil || json.Unmarshal(data, &auth) != nil || auth.Type != "auth" {
+		return ""
+	}
+	return auth.Key
 }
 
 // attend reads what a client says, pings included, until it leaves. Nothing

@@ -30,14 +30,14 @@ func decrypt(value string) string {
 }
 
 // exposed is a secret in the form that the request asks for.
-func (s *Server) exposed(w http.ResponseWriter, r *http.Request, secret string) (any, bool) {
+func (o Options) exposed(w http.ResponseWriter, r *http.Request, secret string) (any, bool) {
 	switch r.Header.Get(exposeHeader) {
 	case "":
 		return nil, true
 	case "plaintext":
 		return secret, true
 	case "encrypted":
-		if s.opts.NoSecretKey {
+		if o.NoSecretKey {
 			refuse(w, 503, "Encryption not available: OH_SECRET_KEY is not configured. Cannot return encrypted secrets.")
 			return nil, false
 		}
@@ -49,7 +49,7 @@ func (s *Server) exposed(w http.ResponseWriter, r *http.Request, secret string) 
 }
 
 func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
-	key, ok := s.exposed(w, r, "settings-key")
+	key, ok := s.opts.exposed(w, r, "settings-key")
 	if !ok {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 404, "Profile '"+name+"' not found")
 		return
 	}
-	key, ok := s.exposed(w, r, p.Key)
+	key, ok := s.opts.exposed(w, r, p.Key)
 	if !ok {
 		return
 	}
@@ -140,7 +140,7 @@ func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
 	if !decode(w, r, &in) {
 		return
 	}
-	if len(s.removed(in)) > 0 {
+	if len(s.version.removed(in)) > 0 {
 		refuse(w, 422, "Retired tool switches were removed; select tools instead.")
 		return
 	}
@@ -188,11 +188,11 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 			answer(w, 200, c.saved)
 			return
 		}
-		if !s.occupy() {
+		if !s.runs.enter() {
 			refuse(w, 429, runLimit)
 			return
 		}
-		defer s.vacate()
+		defer s.runs.leave()
 		agent, model, ok := s.agentOf(w, in)
 		if !ok {
 			return
@@ -226,8 +226,8 @@ const (
 )
 
 // removed are the members of an agent that this version refuses in a request.
-func (s *Server) removed(agent map[string]any) []string {
-	if s.version < sinceNoSwitches {
+func (v version) removed(agent map[string]any) []string {
+	if v < sinceNoSwitches {
 		return nil
 	}
 	var names []string
@@ -241,7 +241,7 @@ func (s *Server) removed(agent map[string]any) []string {
 
 // agentOf finds the agent that a request asks for.
 func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[string]any, model llm, ok bool) {
-	if names := s.removed(in.Settings); len(names) > 0 {
+	if names := s.version.removed(in.Settings); len(names) > 0 {
 		refuse(w, 422, "Removed agent settings: "+strings.Join(names, ", "))
 		return nil, model, false
 	}

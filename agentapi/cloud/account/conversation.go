@@ -84,7 +84,7 @@ func (c Conversation) repoName() string {
 	return path.Base(c.Repo)
 }
 
-func (c *Client) fromV1(a v1.Conversation) Conversation {
+func fromV1(root *url.URL, a v1.Conversation) Conversation {
 	out := Conversation{
 		ID: transport.Hex(a.ID), Version: V1, Title: clean(optional.Value(a.Title)), Exec: event.Status(optional.Value(a.ExecutionStatus)),
 		Repo: optional.Value(a.SelectedRepository), Branch: optional.Value(a.SelectedBranch), Provider: optional.Value(a.GitProvider), Model: optional.Value(a.LLMModel),
@@ -92,7 +92,7 @@ func (c *Client) fromV1(a v1.Conversation) Conversation {
 		directory: a.Tags["archiveworkspacepath"],
 	}
 	out.State = stateV1(a.SandboxStatus)
-	out.WebURL = c.webURL(out.ID)
+	out.WebURL = webURL(root, out.ID)
 	if a.Metrics != nil {
 		out.Cost = a.Metrics.AccumulatedCost
 		if u := a.Metrics.AccumulatedTokenUsage; u != nil {
@@ -100,7 +100,7 @@ func (c *Client) fromV1(a v1.Conversation) Conversation {
 		}
 	}
 	if out.State == StateRunning {
-		out.base, out.key = transport.RuntimeBase(c.t.Root(), optional.Value(a.ConversationURL)), a.SessionAPIKey
+		out.base, out.key = transport.RuntimeBase(root, optional.Value(a.ConversationURL)), a.SessionAPIKey
 	}
 	return out
 }
@@ -121,7 +121,7 @@ func stateV1(status string) State {
 	return StateUnknown
 }
 
-func (c *Client) fromV0(a v0.Conversation) Conversation {
+func fromV0(root *url.URL, a v0.Conversation) Conversation {
 	out := Conversation{
 		ID: transport.Hex(a.ConversationID), Version: V0, Title: clean(optional.Value(a.Title)), Repo: optional.Value(a.SelectedRepository),
 		Branch: optional.Value(a.SelectedBranch), Provider: optional.Value(a.GitProvider), Created: a.CreatedAt.Time, Updated: a.LastUpdatedAt.Time,
@@ -130,9 +130,9 @@ func (c *Client) fromV0(a v0.Conversation) Conversation {
 	if a.IsV1() {
 		out.Version = V1
 	}
-	out.WebURL = c.webURL(out.ID)
+	out.WebURL = webURL(root, out.ID)
 	if out.State == StateRunning {
-		out.base = transport.RuntimeBase(c.t.Root(), optional.Value(a.URL))
+		out.base = transport.RuntimeBase(root, optional.Value(a.URL))
 	}
 	return out
 }
@@ -161,7 +161,9 @@ func stateV0(status, runtime string) State {
 }
 
 // webURL is the conversation in the web app.
-func (c *Client) webURL(id string) string { return c.URL() + "/conversations/" + url.PathEscape(id) }
+func webURL(root *url.URL, id string) string {
+	return root.String() + "/conversations/" + url.PathEscape(id)
+}
 
 // clean makes a title one line: servers store whole messages.
 func clean(title string) string { return strings.Join(strings.Fields(title), " ") }

@@ -23,7 +23,7 @@ func (c *Client) Get(ctx context.Context, id string) (Conversation, error) {
 		}
 		for _, a := range found {
 			if transport.Hex(a.ID) == hex {
-				return c.fromV1(a), nil
+				return fromV1(c.t.Root(), a), nil
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func (c *Client) Get(ctx context.Context, id string) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, c.forget(err)
 	}
-	return c.fromV0(found), nil
+	return fromV0(c.t.Root(), found), nil
 }
 
 const idLength = 32

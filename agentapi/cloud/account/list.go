@@ -62,7 +62,7 @@ func (c *Client) listV1(ctx context.Context, q ListQuery, token string, andV0 bo
 	}
 	page := Page{}
 	for _, a := range got.Items {
-		if conv := c.fromV1(a); q.Repo == "" || strings.EqualFold(conv.Repo, q.Repo) {
+		if conv := fromV1(c.t.Root(), a); q.Repo == "" || strings.EqualFold(conv.Repo, q.Repo) {
 			page.Conversations = append(page.Conversations, conv)
 		}
 	}
@@ -90,7 +90,7 @@ func (c *Client) listV0(ctx context.Context, q ListQuery, token string, alsoV1 b
 		if a.ConversationID == "" || alsoV1 && a.IsV1() || !matches(a, q) {
 			continue
 		}
-		page.Conversations = append(page.Conversations, c.fromV0(a))
+		page.Conversations = append(page.Conversations, fromV0(c.t.Root(), a))
 	}
 	if got.NextPageID != nil && *got.NextPageID != "" {
 		page.Next = pagesV0 + *got.NextPageID

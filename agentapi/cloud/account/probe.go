@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 	"github.com/ohgw/ohgw/internal/optional"
 )
 
@@ -36,16 +38,35 @@ type Server struct {
 // Probe finds out what the server is, which versions of the API it speaks, and
 // whether it takes the key. An agent-server is not an error: see Kind.
 func (c *Client) Probe(ctx context.Context) (Server, error) {
-	s, err := c.recognize(ctx)
+	s, err := probe{t: c.t, v0: c.v0, v1: c.v1}.run(ctx)
 	if err != nil || s.Kind == KindAgentServer {
 		return s, err
 	}
-	began := c.t.Now()
-	if s.V1, err = c.accepts(ctx, func() error { _, err := c.v1.Count(ctx); return err }); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := s
+	c.server = &known
+	return s, nil
+}
+
+// probe makes the calls that show what a server is.
+type probe struct {
+	t  *transport.Client
+	v0 v0.API
+	v1 v1.API
+}
+
+func (p probe) run(ctx context.Context) (Server, error) {
+	s, err := p.recognize(ctx)
+	if err != nil || s.Kind == KindAgentServer {
 		return s, err
 	}
-	s.Latency = c.t.Now().Sub(began)
-	s.V0, err = c.accepts(ctx, func() error { return c.tryV0(ctx) })
+	began := p.t.Now()
+	if s.V1, err = p.accepts(ctx, func() error { _, err := p.v1.Count(ctx); return err }); err != nil {
+		return s, err
+	}
+	s.Latency = p.t.Now().Sub(began)
+	s.V0, err = p.accepts(ctx, func() error { return p.tryV0(ctx) })
 	switch {
 	case s.V1 && errors.Is(err, ErrWrongEndpoint), s.V1 && errors.Is(err, ErrUnauthorized):
 		s.V0 = false // The key is good for V1.
@@ -55,24 +76,20 @@ func (c *Client) Probe(ctx context.Context) (Server, error) {
 	if !s.V0 && !s.V1 {
 		return s, fmt.Errorf("%s: %w: neither version of the API answers", s.URL, ErrWrongEndpoint)
 	}
-	s.Kind, s.Header = KindCloud, c.t.Header()
+	s.Kind, s.Header = KindCloud, p.t.Header()
 	if s.Header == "" {
 		s.Header = transport.HeaderBearer
 	}
 	if s.V1 {
-		c.owner(ctx, &s)
+		p.owner(ctx, &s)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := s
-	c.server = &known
 	return s, nil
 }
 
 // recognize asks without the key what the server is.
-func (c *Client) recognize(ctx context.Context) (Server, error) {
-	s := Server{URL: c.URL()}
-	config, err := c.v1.WebClientConfig(ctx)
+func (p probe) recognize(ctx context.Context) (Server, error) {
+	s := Server{URL: p.t.Root().String()}
+	config, err := p.v1.WebClientConfig(ctx)
 	switch {
 	case err == nil && config.AppMode != "":
 		s.Kind, s.AppMode = KindCloud, config.AppMode
@@ -80,7 +97,7 @@ func (c *Client) recognize(ctx context.Context) (Server, error) {
 	case err != nil && !absent(err) && !errors.Is(err, ErrUnauthorized):
 		return s, err
 	}
-	if info, err := c.v1.ServerInfo(ctx); err == nil && info.Version != "" {
+	if info, err := p.v1.ServerInfo(ctx); err == nil && info.Version != "" {
 		s.Kind = KindAgentServer
 	}
 	return s, nil
@@ -88,15 +105,15 @@ func (c *Client) recognize(ctx context.Context) (Server, error) {
 
 // accepts makes a call that proves a version. A key that is rejected is sent once
 // more in the other header, if no header is known to work.
-func (c *Client) accepts(ctx context.Context, call func() error) (bool, error) {
+func (p probe) accepts(ctx context.Context, call func() error) (bool, error) {
 	err := call()
-	if errors.Is(err, ErrUnauthorized) && c.t.Header() == "" {
-		c.t.SetHeader(transport.HeaderSession)
+	if errors.Is(err, ErrUnauthorized) && p.t.Header() == "" {
+		p.t.SetHeader(transport.HeaderSession)
 		if err = call(); err != nil {
-			c.t.SetHeader("")
+			p.t.SetHeader("")
 		}
-	} else if err == nil && c.t.Header() == "" {
-		c.t.SetHeader(transport.HeaderBearer)
+	} else if err == nil && p.t.Header() == "" {
+		p.t.SetHeader(transport.HeaderBearer)
 	}
 	if err != nil && absent(err) {
 		return false, ctx.Err()
@@ -105,11 +122,11 @@ func (c *Client) accepts(ctx context.Context, call func() error) (bool, error) {
 }
 
 // tryV0 makes the two calls that prove V0: a key may pass the one and not the other.
-func (c *Client) tryV0(ctx context.Context) error {
-	if _, err := c.v0.Models(ctx); err != nil {
+func (p probe) tryV0(ctx context.Context) error {
+	if _, err := p.v0.Models(ctx); err != nil {
 		return err
 	}
-	_, err := c.v0.List(ctx, "", "", 1)
+	_, err := p.v0.List(ctx, "", "", 1)
 	return err
 }
 
@@ -122,12 +139,12 @@ func absent(err error) bool {
 }
 
 // owner adds whose key it is, where the server has users.
-func (c *Client) owner(ctx context.Context, s *Server) {
-	if key, err := c.v1.CurrentKey(ctx); err == nil {
+func (p probe) owner(ctx context.Context, s *Server) {
+	if key, err := p.v1.CurrentKey(ctx); err == nil {
 		s.KeyName, s.Owner = key.Name, key.UserID
 		s.Organization = first(optional.Value(key.BoundOrgID), optional.Value(key.OrgID))
 	}
-	if me, err := c.v1.Me(ctx); err == nil {
+	if me, err := p.v1.Me(ctx); err == nil {
 		s.Owner = first(optional.Value(me.Email), s.Owner, optional.Value(me.ID), optional.Value(me.Name))
 	}
 }

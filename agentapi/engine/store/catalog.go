@@ -202,7 +202,7 @@ func (c *Catalog) look(name string, old *cataloged) *cataloged {
 	now := &cataloged{state: stateAt, meta: metaAt}
 	var err error
 	if stateAt.at == 0 && stateAt.sure { // it is being made, or removed, or was lost
-		if err = (&Dir{path: filepath.Clean(dir)}).orphaned(); err == nil {
+		if err = orphaned(filepath.Clean(dir)); err == nil {
 			return now
 		}
 	} else {

@@ -121,7 +121,7 @@ func (d *Dir) begin(events []event.Event) error {
 	}
 	d.loaded = events
 	if len(events) > 0 {
-		d.unsynced = append(d.unsynced, filepath.Join(d.path, "events"))
+		d.unsynced = append(d.unsynced, d.eventsDir())
 	}
 	return nil
 }

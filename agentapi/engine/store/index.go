@@ -67,7 +67,7 @@ func (d *Dir) events(at []int) ([]event.Event, error) {
 	for k, i := range at {
 		files[k].name = d.log[i].name
 	}
-	events, errs := readAll(filepath.Join(d.path, "events"), files)
+	events, errs := readAll(d.eventsDir(), files)
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return nil, errs[i]
 	}
@@ -88,7 +88,7 @@ type Log struct {
 
 // From is the log from index i on.
 func (d *Dir) From(i int) Log {
-	return Log{dir: filepath.Join(d.path, "events"), entries: slices.Clip(d.log[i:]), beyond: len(d.beyond)}
+	return Log{dir: d.eventsDir(), entries: slices.Clip(d.log[i:]), beyond: len(d.beyond)}
 }
 
 // After is the log behind the event with an id. It is false for an event that

@@ -43,7 +43,7 @@ type eventFile struct {
 
 // eventFiles lists the events' files in the order of their indexes.
 func (d *Dir) eventFiles() ([]eventFile, error) {
-	entries, err := os.ReadDir(filepath.Join(d.path, "events"))
+	entries, err := os.ReadDir(d.eventsDir())
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -67,7 +67,7 @@ func (d *Dir) loadEvents() error {
 	}
 	files, d.beyond = contiguous(files, 0)
 	d.cutOff = len(d.beyond)
-	events, errs := readAll(filepath.Join(d.path, "events"), files)
+	events, errs := readAll(d.eventsDir(), files)
 	whole, err := d.damagedTail(files, events, errs)
 	if err != nil {
 		return err
@@ -211,14 +211,14 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	d.unmark()
+	d.marker.remove(d.eventsDir(), len(d.log))
 	name := d.eventName(e.ID)
 	path := filepath.Join(d.path, "events", name)
 	if err := d.write(path, data, sync); err != nil {
 		// A file that came to the disk all the same is not in the log of any
 		// process, and would take the place of the next event.
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			d.unsure = true
+			d.marker.unsure = true
 			d.Rest() // The next one counts again.
 		}
 		d.unsynced = slices.DeleteFunc(d.unsynced, func(p string) bool { return p == path })

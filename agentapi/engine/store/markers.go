@@ -32,6 +32,15 @@ const (
 	markerSuffix = ".marker"
 )
 
+// marker is the marker of a log.
+type marker struct {
+	unsure  bool // there may be a file of an event that is not in the log: no marker is right
+	written bool // it is there, and it is right
+	// at is the time of the events' directory since the marker was written; zero where
+	// it says nothing.
+	at time.Time
+}
+
 // isMarker reports whether a file is a marker, of whatever number.
 func isMarker(name string) bool {
 	digits, ok := strings.CutPrefix(name, markerPrefix)
@@ -66,36 +75,36 @@ func (d *Dir) Rest() {
 	if !d.locked {
 		return
 	}
-	d.mark()
+	d.marker.write(d.eventsDir(), len(d.log), d.opts.Now())
 	_ = d.lock.Unlock() // nothing depends on it: the lock goes with its file handle
 	d.locked = false
 }
 
-func (d *Dir) marker() string {
-	return filepath.Join(d.path, "events", markerPrefix+strconv.Itoa(len(d.log))+markerSuffix)
+// markerOf is the marker of a log with n events in dir.
+func markerOf(dir string, n int) string {
+	return filepath.Join(dir, markerPrefix+strconv.Itoa(n)+markerSuffix)
 }
 
-// mark writes the marker of the log as it is, unless it is there. Without one, others
-// count.
-func (d *Dir) mark() {
-	if d.unsure {
+// write writes the marker of a log with n events in dir, unless it is there. Without
+// one, others count.
+func (m *marker) write(dir string, n int, now time.Time) {
+	if m.unsure {
 		return
 	}
-	if !d.marked {
-		f, err := os.OpenFile(d.marker(), os.O_WRONLY|os.O_CREATE, fileMode)
+	if !m.written {
+		f, err := os.OpenFile(markerOf(dir, n), os.O_WRONLY|os.O_CREATE, fileMode)
 		if err != nil {
 			return
 		}
 		_ = f.Close() // nothing was written
-		d.marked = true
-	} else if !d.at.IsZero() {
+		m.written = true
+	} else if !m.at.IsZero() {
 		return // nothing has changed
 	}
 	// Where this fails, and where files have coarse times, the events are counted.
-	stamp := d.opts.Now().Truncate(time.Microsecond).Add(oddTime)
-	dir := filepath.Join(d.path, "events")
+	stamp := now.Truncate(time.Microsecond).Add(oddTime)
 	if os.Chtimes(dir, time.Time{}, stamp) == nil && modifiedAt(dir).Equal(stamp) {
-		d.at = stamp
+		m.at = stamp
 	}
 }
 
@@ -112,12 +121,17 @@ func modifiedAt(dir string) time.Time {
 	return info.ModTime()
 }
 
-// unmark removes the marker: the number of events is about to change.
-func (d *Dir) unmark() {
-	if d.marked {
-		_ = os.Remove(d.marker()) // OpenHands, too, goes on when it cannot.
+// remove removes the marker: the number of events, n, is about to change.
+func (m *marker) remove(dir string, n int) {
+	if m.written {
+		_ = os.Remove(markerOf(dir, n)) // OpenHands, too, goes on when it cannot.
 	}
-	d.marked, d.at = false, time.Time{}
+	m.written, m.at = false, time.Time{}
+}
+
+// counts reports whether no other process has written since the marker was.
+func (m *marker) counts(dir string, n int) bool {
+	return !m.at.IsZero() && modifiedAt(dir).Equal(m.at) && exists(markerOf(dir, n))
 }
 
 // Sync takes the lock of the log and reads what others have written since.
@@ -139,11 +153,11 @@ func (d *Dir) Foreign() []event.Event {
 // catchUp reads the events that others have appended, and removes markers that are
 // wrong. The lock is held.
 func (d *Dir) catchUp() error {
-	dir := filepath.Join(d.path, "events")
-	if !d.at.IsZero() && modifiedAt(dir).Equal(d.at) && exists(d.marker()) {
-		return nil // no other process has written
+	dir := d.eventsDir()
+	if d.marker.counts(dir, len(d.log)) {
+		return nil
 	}
-	d.marked, d.at = false, time.Time{}
+	d.marker.written, d.marker.at = false, time.Time{}
 	names, err := readNames(dir)
 	if err != nil {
 		return fmt.Errorf("list events: %w", err)
@@ -159,7 +173,7 @@ func (d *Dir) catchUp() error {
 			files = append(files, eventFile{index: i, name: name})
 		}
 	}
-	d.beyond, d.unsure = nil, false
+	d.beyond, d.marker.unsure = nil, false
 	if len(files) == 0 {
 		return nil
 	}

@@ -53,7 +53,7 @@ func Page(root, id, from string, newest bool, n int) (events []event.Event, next
 		next = files[n].id()
 		files = files[:n]
 	}
-	read, errs := readAll(filepath.Join(d.path, "events"), files)
+	read, errs := readAll(d.eventsDir(), files)
 	for i, e := range read {
 		if errs[i] == nil {
 			events = append(events, e)

@@ -66,7 +66,7 @@ func (d *Dir) empty(root string) error {
 	if Exists(root, d.State.ID) { // another process was quicker
 		return ErrExists
 	}
-	if err := d.orphaned(); err != nil {
+	if err := orphaned(d.path); err != nil {
 		return err
 	}
 	found, err := os.ReadDir(d.path)
@@ -83,11 +83,11 @@ func (d *Dir) empty(root string) error {
 
 // orphaned returns the damage of a directory without a base state. Events that do not come
 // from an unfinished copy are those of a conversation that has lost its base state.
-func (d *Dir) orphaned() error {
-	if _, err := os.Lstat(filepath.Join(d.path, partialFile)); err == nil {
+func orphaned(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, partialFile)); err == nil {
 		return nil
 	}
-	found, err := os.ReadDir(filepath.Join(d.path, "events"))
+	found, err := os.ReadDir(filepath.Join(dir, "events"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list events: %w", err)
 	}

@@ -85,7 +85,7 @@ func readLog(root, id string) (Log, error) {
 		return Log{}, err
 	}
 	files, beyond := contiguous(files, 0)
-	log := Log{dir: filepath.Join(d.path, "events"), beyond: len(beyond), entries: make([]entry, len(files)), heads: newHeads(len(files))}
+	log := Log{dir: d.eventsDir(), beyond: len(beyond), entries: make([]entry, len(files)), heads: newHeads(len(files))}
 	for i, f := range files {
 		log.entries[i] = entry{id: f.id(), name: f.name}
 	}

@@ -87,11 +87,7 @@ type Dir struct {
 	locked bool                       // we hold lock
 	// foreign are events of other writers that were not passed on yet.
 	foreign []event.Event
-	unsure  bool // there may be a file of an event that is not in the log
-	marked  bool // there is a marker, and it is right
-	// at is the time of the events' directory since the marker was written; zero where
-	// it says nothing.
-	at time.Time
+	marker  marker
 	// unsynced are files and directories that may not be on the disk yet.
 	unsynced []string
 }
@@ -115,7 +111,7 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		return nil, err
 	}
 	d.State.PersistenceDir = d.path
-	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
+	err := errors.Join(opts.Files.Mkdir(d.eventsDir()), d.SaveMeta(meta))
 	if err == nil {
 		err = d.begin(events)
 	}
@@ -182,6 +178,8 @@ func (d *Dir) load(id string) error {
 // Path is the conversation's directory.
 func (d *Dir) Path() string { return d.path }
 
+func (d *Dir) eventsDir() string { return filepath.Join(d.path, "events") }
+
 // KeepLease renews the lease; call it every LeaseRenewal while the directory is open. A
 // [*HeldError] means that another process has taken the conversation.
 func (d *Dir) KeepLease() error { return d.lease.renew() }
@@ -204,7 +202,7 @@ func (d *Dir) Remove() error {
 	}
 	// Half a removal must not look like a conversation that has lost its base state.
 	// There may be no events.
-	_ = os.Rename(filepath.Join(d.path, "events"), filepath.Join(d.path, removedEvents))
+	_ = os.Rename(d.eventsDir(), filepath.Join(d.path, removedEvents))
 	if err := os.RemoveAll(d.path); err != nil {
 		return fmt.Errorf("remove conversation: %w", err)
 	}
