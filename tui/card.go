@@ -19,11 +19,12 @@ type card struct {
 }
 
 // card is what has to be known or decided now, or nil.
-func (m *model) card() *card {
-	asked, at := m.asked()
+func (p picture) card() *card {
+	m := p.m
+	asked := m.granting.asked()
 	switch {
 	case asked != nil:
-		return m.grantCard(asked, *at)
+		return m.granting.card(m.looks, m.width, asked)
 	case m.chat.Turn != nil:
 		return nil
 	case m.chat.Pending != nil:

@@ -15,8 +15,9 @@ func (m *model) clicked(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft {
 		return nil
 	}
-	s := m.arrange()
-	if over := m.over(s); msg.Y < s.body && msg.Y >= s.body-len(over) {
+	p := picture{m}
+	s := p.arrange()
+	if over := p.over(s); msg.Y < s.body && msg.Y >= s.body-len(over) {
 		return m.clickOver(msg.Y - (s.body - len(over)) - 1)
 	}
 	switch {
@@ -42,7 +43,9 @@ func (m *model) clickOver(line int) tea.Cmd {
 		return nil
 	}
 	if i := m.menu.first + line; m.open == nil && i < len(m.menu.entries) {
-		return m.pickMenu(i)
+		if m.menu.pick(i) {
+			return m.enter()
+		}
 	}
 	return nil
 }
@@ -54,11 +57,11 @@ func (m *model) clickCard(line string, column int) tea.Cmd {
 		at := wrap.Width(before)
 		return ok && column >= at && column < at+wrap.Width(text)
 	}
-	if b, _ := m.asked(); b != nil {
+	if m.granting.asked() != nil {
 		last := grantChoices[len(grantChoices)-1]
 		for _, c := range grantChoices {
 			if strings.Contains(line, last.key+" "+last.label(m.width)) && hit(c.key+" "+c.label(m.width)) {
-				return m.chat.Sandbox.Grant(m.chat.Convo.ID, c.scope)
+				return m.granting.grant(c.scope)
 			}
 		}
 		return nil

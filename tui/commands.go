@@ -40,24 +40,6 @@ func after(d time.Duration, msg tea.Msg) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 }
 
-func draft(edit func(string) (*Draft, error), text string) tea.Cmd {
-	return func() tea.Msg {
-		d, err := edit(text)
-		return draftMsg{d, err}
-	}
-}
-
-// runEditor gives the terminal to the editor.
-func runEditor(ctx context.Context, d *Draft, lend func() (giveBack func())) tea.Cmd {
-	return lendTerminal(ctx, d.Cmd, lend, func(err error) tea.Msg {
-		text, readErr := d.Read()
-		if err == nil {
-			err = readErr
-		}
-		return editedMsg{text, err}
-	})
-}
-
 // pastedImage reads the picture at a path that was pasted as text.
 func pastedImage(ctx context.Context, read func(context.Context, string) (Image, error), path, text string) tea.Cmd {
 	return func() tea.Msg {

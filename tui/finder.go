@@ -22,7 +22,7 @@ type finder struct {
 }
 
 func (m *model) openFinder() *finder {
-	f := &finder{log: m.chat.Log, ready: func() { m.arrange() }, look: m.look}
+	f := &finder{log: m.chat.Log, ready: func() { picture{m}.arrange() }, look: m.look}
 	f.query.SetWidth(1 << 20)
 	m.open = f
 	return f

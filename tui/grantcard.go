@@ -28,48 +28,50 @@ var grantChoices = []grantChoice{
 	{grantNothing, gateway.GrantNothing, "n", "no", "no"},
 }
 
-// granting is the choice on the card about a refusal.
+// granting is the card about a refusal, with the choice on it.
 type granting struct {
-	block *session.Block
-	at    int // of grantChoices
+	chat  *session.Session
+	now   func() time.Time
+	block *session.Block // that at is about
+	at    int            // of grantChoices
 }
 
-// asked is the refusal that the card is about, or nil; with the choice on it.
-func (m *model) asked() (*session.Block, *int) {
-	b := m.chat.Sandbox.Asked
-	if m.chat.Pending != nil && m.chat.Turn == nil {
+// asked is the refusal that the card is about, or nil.
+func (g *granting) asked() *session.Block {
+	b := g.chat.Sandbox.Asked
+	if g.chat.Pending != nil && g.chat.Turn == nil {
 		b = nil // One card at a time.
 	}
-	if b != m.granting.block {
-		m.granting = granting{b, len(grantChoices) - 1}
+	if b != g.block {
+		g.block, g.at = b, len(grantChoices)-1
 	}
-	return b, &m.granting.at
+	return b
 }
 
-// grantCard asks whether something that was refused may be done after all.
-func (m *model) grantCard(b *session.Block, at int) *card {
-	c := &card{look: m.looks.warn, title: "Allow this in the sandbox?", lines: []string{"  " + b.What()}}
+// card asks whether something that was refused may be done after all.
+func (g *granting) card(l looks, width int, b *session.Block) *card {
+	c := &card{look: l.warn, title: "Allow this in the sandbox?", lines: []string{"  " + b.What()}}
 	if b.Why != "" {
 		c.lines = append(c.lines, human.Sentence(b.Why)+".")
 	}
 	if b.Held {
-		left := max(0, b.Until.Sub(m.cfg.Now()).Round(time.Second))
+		left := max(0, b.Until.Sub(g.now()).Round(time.Second))
 		c.lines = append(c.lines, "The program waits for your answer: "+human.Duration(left)+".")
 	}
 	var options []string
 	for i, o := range grantChoices {
-		if m.width < 38 && i != at && o.do != grantOnce && o.do != grantNothing {
+		if width < 38 && i != g.at && o.do != grantOnce && o.do != grantNothing {
 			continue // The keys work nevertheless.
 		}
-		text := o.key + " " + o.label(m.width)
-		if i == at {
-			options = append(options, paint(m.looks.picked, "› "+text))
+		text := o.key + " " + o.label(width)
+		if i == g.at {
+			options = append(options, paint(l.picked, "› "+text))
 		} else {
-			options = append(options, paint(m.looks.accent, o.key)+text[1:])
+			options = append(options, paint(l.accent, o.key)+text[1:])
 		}
 	}
 	gap := "   "
-	if m.width < 58 {
+	if width < 58 {
 		gap = "  "
 	}
 	c.keys = strings.Join(options, gap)
@@ -84,39 +86,34 @@ func (c grantChoice) label(width int) string {
 	return c.short
 }
 
-// grantKey takes a key for the card about a refusal, while nothing is written. It
-// reports whether it was one.
-func (m *model) grantKey(do action) (tea.Cmd, bool) {
-	b, at := m.asked()
-	if b == nil || !m.input.Empty() {
+// key takes a key for the card about a refusal, and reports whether it was one.
+func (g *granting) key(do action) (tea.Cmd, bool) {
+	if g.asked() == nil {
 		return nil, false
 	}
 	switch do {
 	case moveLeft:
-		*at = max(*at-1, 0)
+		g.at = max(g.at-1, 0)
 	case moveRight:
-		*at = min(*at+1, len(grantChoices)-1)
+		g.at = min(g.at+1, len(grantChoices)-1)
 	case complete:
-		*at = (*at + 1) % len(grantChoices)
+		g.at = (g.at + 1) % len(grantChoices)
 	case send:
-		return m.chat.Sandbox.Grant(m.chat.Convo.ID, grantChoices[*at].scope), true
+		return g.grant(grantChoices[g.at].scope), true
 	case stop:
-		m.chat.Sandbox.LeaveOpen()
+		g.chat.Sandbox.LeaveOpen()
 	default:
 		return nil, false
 	}
 	return nil, true
 }
 
-// grant decides by the letter of a choice.
-func (m *model) grant(do action) tea.Cmd {
+// choose decides by the letter of a choice.
+func (g *granting) choose(do action) tea.Cmd {
 	i := slices.IndexFunc(grantChoices, func(c grantChoice) bool { return c.do == do })
-	return m.chat.Sandbox.Grant(m.chat.Convo.ID, grantChoices[i].scope)
+	return g.grant(grantChoices[i].scope)
 }
 
-// Offer implements [session.View]: the text stands in the input, if that is empty.
-func (m *model) Offer(text string) {
-	if m.input.Empty() && !m.input.holds() && !m.input.recalls() {
-		m.input.Set(text)
-	}
+func (g *granting) grant(scope gateway.Scope) tea.Cmd {
+	return g.chat.Sandbox.Grant(g.chat.Convo.ID, scope)
 }

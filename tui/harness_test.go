@@ -259,7 +259,7 @@ func (c *chat) ask(text string) { c.press(text, "enter"); c.wait(100 * time.Mill
 
 // screen is what is seen, without looks.
 func (c *chat) screen() string {
-	lines, _ := c.draw()
+	lines, _ := picture{c.model}.draw()
 	for i := range lines {
 		lines[i] = strings.TrimRight(ansi.Strip(lines[i]), " ")
 	}

@@ -1,12 +1,10 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ohgw/ohgw/tui/keyboard"
 	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/transcript"
 )
@@ -33,8 +31,10 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if do == none {
 		return tea.Batch(cmd, m.write(msg))
 	}
-	if chosen, ok := m.menuKey(do); ok {
-		return tea.Batch(cmd, chosen)
+	if enters, ok := m.menu.key(do); enters {
+		return tea.Batch(cmd, m.enter())
+	} else if ok {
+		return cmd
 	}
 	return tea.Batch(cmd, m.act(do))
 }
@@ -55,7 +55,7 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if m.input.Empty() && !m.input.holds() {
-		if l := m.letterOf(msg); l.do != none {
+		if l := m.hotkeys().of(msg); l.do != none {
 			return m.hold(l)
 		}
 	}
@@ -77,20 +77,6 @@ func (m *model) hold(l letter) tea.Cmd {
 	return after(wait, letterMsg{n})
 }
 
-// letterOf is what a key does that is a letter, by what it writes or else by its
-// position.
-func (m *model) letterOf(msg tea.KeyPressMsg) letter {
-	if do := m.letter(msg.Text); do != none {
-		return letter{text: msg.Text, do: do}
-	}
-	at, sure := keyboard.Position(tea.Key(msg))
-	if at == 0 {
-		return letter{}
-	}
-	do := m.letter(string(at))
-	return letter{text: msg.Text, as: string(at), do: do, guess: !sure && do.decides()}
-}
-
 // consents are the keys that answer the actions that wait.
 var consents = map[action]session.Consent{accept: session.Once, acceptAlways: session.Always, acceptAll: session.All, reject: session.Refuse}
 
@@ -100,38 +86,10 @@ func (do action) decides() bool {
 	return consents || do >= grantOnce && do <= grantNothing
 }
 
-// letter is what a letter does in the present state, or none.
-func (m *model) letter(text string) action {
-	for _, b := range letters {
-		if slices.Contains(b.keys, text) && m.listens(b.do) {
-			return b.do
-		}
-	}
-	return none
-}
-
-// listens reports whether a letter does something in the present state.
-func (m *model) listens(do action) bool {
-	switch do {
-	case help:
-		return true
-	case accept, acceptAlways, acceptAll, reject:
-		return m.chat.Pending != nil && m.chat.Turn == nil
-	case allow:
-		return m.chat.Sandbox.Asked == nil && m.chat.Sandbox.Allowable(false) != nil
-	case grantOnce, grantConversation, grantWorkspace, grantNothing:
-		b, _ := m.asked()
-		return b != nil
-	case retry:
-		return m.chat.Turn == nil && (m.chat.Failure != nil || m.chat.Link.Stuck())
-	}
-	return false
-}
-
 // settle ends the wait for what follows a letter: it acts, or it is written.
 func (m *model) settle(alone bool) tea.Cmd {
 	l := m.input.release()
-	if !alone || !m.listens(l.do) || !m.input.Empty() {
+	if !alone || !m.hotkeys().listen(l.do) || !m.input.Empty() {
 		m.input.Type(l.text)
 		return nil
 	}
@@ -143,7 +101,7 @@ func (m *model) settle(alone bool) tea.Cmd {
 	case allow:
 		m.chat.Sandbox.Ask(false)
 	case grantOnce, grantConversation, grantWorkspace, grantNothing:
-		return m.grant(l.do)
+		return m.granting.choose(l.do)
 	case retry:
 		if m.chat.Failure == nil {
 			return m.chat.Connect()
@@ -168,8 +126,10 @@ func (m *model) settleFor(msg tea.KeyPressMsg) tea.Cmd {
 
 // act does what a key is for.
 func (m *model) act(do action) tea.Cmd {
-	if cmd, ok := m.grantKey(do); ok {
-		return cmd
+	if m.input.Empty() {
+		if cmd, ok := m.granting.key(do); ok {
+			return cmd
+		}
 	}
 	if do == eraseBack && m.input.Empty() && m.chat.Detach() {
 		return nil
@@ -195,7 +155,7 @@ func (m *model) act(do action) tea.Cmd {
 
 // arrow moves in the text, then in the history; or it is the wheel.
 func (m *model) arrow(do action) {
-	m.arrange()
+	picture{m}.arrange()
 	if lines := m.wheel.arrow(do, m.cfg.Now(), &m.input, m.chat.Log.CanScroll); lines != 0 {
 		m.chat.Log.Scroll(lines)
 		return
@@ -223,7 +183,7 @@ func (m *model) command(do action) tea.Cmd {
 	case help:
 		return m.showHelp()
 	case editText:
-		return m.editText()
+		return m.drafts.begin()
 	case pasteImage:
 		return m.pasteImage()
 	case search:
@@ -236,13 +196,6 @@ func (m *model) command(do action) tea.Cmd {
 		return tea.Suspend
 	}
 	return nil
-}
-
-func (m *model) editText() tea.Cmd {
-	if m.cfg.Edit == nil {
-		return m.Say("no editor found; set EDITOR")
-	}
-	return draft(m.cfg.Edit, m.input.Value())
 }
 
 func (m *model) pasteImage() tea.Cmd {
@@ -269,7 +222,7 @@ var scrolls = map[action]func(*transcript.List){
 func (m *model) look(do action) bool {
 	scroll, ok := scrolls[do]
 	if ok {
-		m.arrange()
+		picture{m}.arrange()
 		scroll(m.chat.Log)
 	}
 	return ok
@@ -280,7 +233,7 @@ func (m *model) enter() tea.Cmd {
 	text := m.input.Value()
 	blank := strings.TrimSpace(text) == ""
 	if blank && len(m.chat.Images) == 0 {
-		m.arrange()
+		picture{m}.arrange()
 		m.chat.Log.Toggle()
 		return nil
 	}

@@ -2,6 +2,11 @@ package tui
 
 import (
 	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/keyboard"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // action is what a key does.
@@ -139,4 +144,52 @@ func actionOf(table []binding, key string) action {
 		}
 	}
 	return none
+}
+
+// hotkeys are the letters that do something while nothing is written.
+type hotkeys struct {
+	chat    *session.Session
+	refused *session.Block // that the card about the sandbox asks about, or nil
+}
+
+func (m *model) hotkeys() hotkeys { return hotkeys{m.chat, m.granting.asked()} }
+
+// of is what a key does that is a letter, by what it writes or else by its position.
+func (h hotkeys) of(msg tea.KeyPressMsg) letter {
+	if do := h.action(msg.Text); do != none {
+		return letter{text: msg.Text, do: do}
+	}
+	at, sure := keyboard.Position(tea.Key(msg))
+	if at == 0 {
+		return letter{}
+	}
+	do := h.action(string(at))
+	return letter{text: msg.Text, as: string(at), do: do, guess: !sure && do.decides()}
+}
+
+// action is what a letter does in the present state, or none.
+func (h hotkeys) action(text string) action {
+	for _, b := range letters {
+		if slices.Contains(b.keys, text) && h.listen(b.do) {
+			return b.do
+		}
+	}
+	return none
+}
+
+// listen reports whether a letter does something in the present state.
+func (h hotkeys) listen(do action) bool {
+	switch do {
+	case help:
+		return true
+	case accept, acceptAlways, acceptAll, reject:
+		return h.chat.Pending != nil && h.chat.Turn == nil
+	case allow:
+		return h.chat.Sandbox.Asked == nil && h.chat.Sandbox.Allowable(false) != nil
+	case grantOnce, grantConversation, grantWorkspace, grantNothing:
+		return h.refused != nil
+	case retry:
+		return h.chat.Turn == nil && (h.chat.Failure != nil || h.chat.Link.Stuck())
+	}
+	return false
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/keyboard"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 const (
@@ -95,4 +97,49 @@ func (b borrower) SetStderr(w io.Writer) {
 	if b.cmd.Stderr == nil {
 		b.cmd.Stderr = w
 	}
+}
+
+// drafts have what is written edited in the user's own editor.
+type drafts struct {
+	ctx   context.Context
+	cfg   *Config
+	chat  *session.Session
+	input *composer
+	say   func(string) tea.Cmd
+}
+
+// begin lays the text where an editor finds it.
+func (d *drafts) begin() tea.Cmd {
+	if d.cfg.Edit == nil {
+		return d.say("no editor found; set EDITOR")
+	}
+	edit, text := d.cfg.Edit, d.input.Value()
+	return func() tea.Msg {
+		draft, err := edit(text)
+		return draftMsg{draft, err}
+	}
+}
+
+// laid gives the terminal to the editor.
+func (d *drafts) laid(msg draftMsg) tea.Cmd {
+	if msg.err != nil {
+		d.chat.Note("The editor cannot be opened: "+msg.err.Error(), true)
+		return nil
+	}
+	return lendTerminal(d.ctx, msg.draft.Cmd, d.cfg.Lend, func(err error) tea.Msg {
+		text, readErr := msg.draft.Read()
+		if err == nil {
+			err = readErr
+		}
+		return editedMsg{text, err}
+	})
+}
+
+// edited writes what the editor left in the input.
+func (d *drafts) edited(msg editedMsg) {
+	if msg.err != nil {
+		d.chat.Note("The editor failed; your text is unchanged: "+msg.err.Error(), true)
+		return
+	}
+	d.input.replace(strings.TrimRight(msg.text, "\r\n"))
 }

@@ -22,6 +22,10 @@ type menu struct {
 	more    string
 	closed  bool // by Esc, until another word begins
 	files   files
+
+	cfg   *Config
+	chat  *session.Session
+	input *composer
 }
 
 // entry is a line of the menu.
@@ -48,10 +52,12 @@ const (
 	filesFresh = 10 * time.Second
 )
 
-// refreshMenu fits the menu to what is written.
-func (m *model) refreshMenu() tea.Cmd {
-	word := m.menuWord()
-	n := &m.menu
+// refresh fits the menu to what is written; closed, it is not written in.
+func (n *menu) refresh(closed bool) tea.Cmd {
+	word := ""
+	if !closed {
+		word = n.wanted()
+	}
 	switch {
 	case word == "":
 		n.word, n.entries, n.closed = "", nil, false
@@ -61,7 +67,7 @@ func (m *model) refreshMenu() tea.Cmd {
 	}
 	n.word, n.at, n.first, n.more = word, -1, 0, ""
 	if query, ok := strings.CutPrefix(word, "@"); ok {
-		return m.fileMenu(query)
+		return n.showFiles(query)
 	}
 	n.title, n.entries = "Commands", nil
 	for _, c := range completions(word) {
@@ -70,26 +76,25 @@ func (m *model) refreshMenu() tea.Cmd {
 	return nil
 }
 
-// menuWord is the word that the menu is for: "" if there is none.
-func (m *model) menuWord() string {
-	if m.open != nil || m.input.holds() || m.input.recalls() || m.vim != nil && m.vim.Normal() {
+// wanted is the word that the menu is for: "" if there is none.
+func (n *menu) wanted() string {
+	if n.input.holds() || n.input.recalls() {
 		return ""
 	}
-	if text := m.input.Shown(); completions(text) != nil {
+	if text := n.input.Shown(); completions(text) != nil {
 		return text
 	}
-	if word := m.input.Word(); strings.HasPrefix(word, "@") && !strings.HasPrefix(word, `@"`) {
+	if word := n.input.Word(); strings.HasPrefix(word, "@") && !strings.HasPrefix(word, `@"`) {
 		return word
 	}
 	return ""
 }
 
-// fileMenu shows the files that fit query, and asks for a fresh list.
-func (m *model) fileMenu(query string) tea.Cmd {
-	n := &m.menu
+// showFiles shows the files that fit query, and asks for a fresh list.
+func (n *menu) showFiles(query string) tea.Cmd {
 	n.title, n.entries = "Files", nil
-	switch dir := m.chat.Dir(); {
-	case m.cfg.Local == nil:
+	switch dir := n.chat.Dir(); {
+	case n.cfg.Local == nil:
 		n.more = "the agent's files cannot be reached from here"
 		return nil
 	case dir == "":
@@ -99,7 +104,7 @@ func (m *model) fileMenu(query string) tea.Cmd {
 		n.files = files{}
 	}
 	hidden := asksHidden(query)
-	fresh := m.cfg.Now().Sub(n.files.loaded) < filesFresh
+	fresh := n.cfg.Now().Sub(n.files.loaded) < filesFresh
 	switch {
 	case n.files.loaded.IsZero() || n.files.Hidden != hidden:
 	case n.files.Err != nil:
@@ -111,7 +116,7 @@ func (m *model) fileMenu(query string) tea.Cmd {
 		return nil
 	}
 	n.files.loading = true
-	return m.chat.Files.Names(m.chat.Dir(), hidden)
+	return n.chat.Files.Names(n.chat.Dir(), hidden)
 }
 
 // asksHidden reports whether a part of a path begins with a dot.
@@ -120,19 +125,18 @@ func asksHidden(query string) bool {
 }
 
 // named takes in the list of the files.
-func (m *model) named(msg session.NamesMsg) tea.Cmd {
-	n := &m.menu
-	n.files = files{NamesMsg: msg, loaded: m.cfg.Now()}
+func (n *menu) named(msg session.NamesMsg) tea.Cmd {
+	n.files = files{NamesMsg: msg, loaded: n.cfg.Now()}
 	for _, name := range msg.Names {
 		n.files.lower = append(n.files.lower, strings.ToLower(name))
 	}
 	query, ok := strings.CutPrefix(n.word, "@")
 	switch {
-	case !ok || msg.Dir != m.chat.Dir():
+	case !ok || msg.Dir != n.chat.Dir():
 	case msg.Err != nil:
 		n.more = unlisted(msg.Err)
 	case asksHidden(query) != msg.Hidden:
-		return m.fileMenu(query)
+		return n.showFiles(query)
 	default:
 		n.fit(query)
 	}
@@ -193,11 +197,11 @@ func fitness(query, name string) int {
 // shows reports whether there is something to choose.
 func (n *menu) shows() bool { return n.word != "" && !n.closed && len(n.entries) > 0 }
 
-// menuKey takes a key that the menu is for. It reports whether it was one.
-func (m *model) menuKey(do action) (tea.Cmd, bool) {
-	n := &m.menu
+// key takes a key that the menu is for, and reports whether it was one. With enters,
+// the command that was chosen is to be done.
+func (n *menu) key(do action) (enters, ok bool) {
 	if !n.shows() {
-		return nil, false
+		return false, false
 	}
 	switch do {
 	case earlier:
@@ -205,22 +209,22 @@ func (m *model) menuKey(do action) (tea.Cmd, bool) {
 	case later:
 		n.move(1)
 	case complete:
-		m.completeMenu()
+		n.complete()
 	case send:
 		if n.at < 0 && !n.begun() || n.at >= 0 && n.word == session.Mention(n.entries[n.at].name) {
-			return nil, false
+			return false, false
 		}
 		if first := n.entries[0].command; n.at < 0 && len(n.entries) > 1 && first.args == "" {
 			n.at = 0 // it would be done at once, and may not be the one that was meant
-			return nil, true
+			return false, true
 		}
-		return m.pickMenu(max(n.at, 0)), true
+		return n.pick(max(n.at, 0)), true
 	case stop:
 		n.closed = true
 	default:
-		return nil, false
+		return false, false
 	}
-	return nil, true
+	return false, true
 }
 
 // begun reports whether the word is the beginning of commands, and no command itself.
@@ -237,44 +241,41 @@ func (n *menu) move(by int) {
 	n.at = (n.at + by + len(n.entries)) % len(n.entries)
 }
 
-// completeMenu writes out what is chosen, or what of a command is sure.
-func (m *model) completeMenu() {
-	n := &m.menu
+// complete writes out what is chosen, or what of a command is sure.
+func (n *menu) complete() {
 	if n.at >= 0 {
-		m.writeEntry(n.entries[n.at])
+		n.write(n.entries[n.at])
 		return
 	}
-	if text := completed(m.input.Shown()); text != m.input.Shown() {
-		m.input.Set(text)
+	if text := completed(n.input.Shown()); text != n.input.Shown() {
+		n.input.Set(text)
 		return
 	}
 	n.move(1)
 }
 
-// pickMenu takes an entry: a command without arguments is done.
-func (m *model) pickMenu(i int) tea.Cmd {
-	e := m.menu.entries[i]
-	m.writeEntry(e)
-	if e.command.name != "" && e.command.args == "" {
-		return m.enter()
-	}
-	return nil
+// pick writes an entry, and reports whether it is to be done: it is a command without
+// arguments.
+func (n *menu) pick(i int) (enters bool) {
+	e := n.entries[i]
+	n.write(e)
+	return e.command.name != "" && e.command.args == ""
 }
 
-// writeEntry writes an entry in the place of the word. A directory can be gone
+// write writes an entry in the place of the word. A directory can be gone
 // on with.
-func (m *model) writeEntry(e entry) {
+func (n *menu) write(e entry) {
 	switch {
 	case e.command.name != "":
 		text := e.command.name
 		if e.command.args != "" {
 			text += " "
 		}
-		m.input.Set(text)
+		n.input.Set(text)
 	case strings.HasSuffix(e.name, "/"):
-		m.input.ReplaceWord(session.Mention(e.name))
+		n.input.ReplaceWord(session.Mention(e.name))
 	default:
-		m.input.ReplaceWord(session.Mention(e.name) + " ")
+		n.input.ReplaceWord(session.Mention(e.name) + " ")
 	}
 }
 

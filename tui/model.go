@@ -26,13 +26,12 @@ type model struct {
 	welcome  welcome
 	input    composer
 	menu     menu
-	vim      *editor.Vim     // nil: the input has the keys of a shell
-	away     bool            // the user looks at another window
-	alert    string          // news that the terminal is still to show
-	known    map[string]bool // the models before another is added; nil else
-	adding   bool            // the command that adds one runs
-	open     component       // takes the keys; nil: the input does
-	granting granting        // on the card about what the sandbox refused
+	vim      *editor.Vim // nil: the input has the keys of a shell
+	drafts   drafts
+	notifier notifier
+	adding   adding
+	open     component // takes the keys; nil: the input does
+	granting granting
 	status   status
 	wheel    wheel
 	mouse    bool   // the wheel reports to us
@@ -63,6 +62,11 @@ func newModel(ctx context.Context, cfg Config) *model {
 	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, canvas: canvas{theme: cfg.Theme, dark: true, coloured: true}, mouse: cfg.Mouse}
 	m.chat = session.New(ctx, cfg.session("press r", "Ctrl+P", true), m)
 	m.status = status{chat: m.chat, place: cfg.Place, now: cfg.Now}
+	m.menu.cfg, m.menu.chat, m.menu.input = &m.cfg, m.chat, &m.input
+	m.drafts = drafts{ctx: ctx, cfg: &m.cfg, chat: m.chat, input: &m.input, say: m.Say}
+	m.notifier = notifier{cfg: &m.cfg, chat: m.chat}
+	m.adding = adding{chat: m.chat}
+	m.granting = granting{chat: m.chat, now: cfg.Now}
 	if cfg.Vim {
 		m.vim = &editor.Vim{}
 	}
@@ -95,14 +99,14 @@ func (m *model) Noted(string, bool) {}
 // Came implements [session.View]: the transcript shows it. A program that waits is
 // news.
 func (m *model) Came(p gateway.Piece) {
-	if b, ok := p.(gateway.Block); ok && b.Held && m.cfg.Notify && m.away {
-		m.alert = "A program waits for your permission: " + safe.Line(m.chat.Convo.Title)
+	if b, ok := p.(gateway.Block); ok && b.Held {
+		m.notifier.held()
 	}
 }
 
 // Linked implements [session.View].
 func (m *model) Linked() {
-	m.added()
+	m.adding.listed()
 	if p, ok := m.open.(*picker); ok && p.load != nil && m.chat.Link.State == session.Ready {
 		p.setItems(p.load())
 	}
@@ -130,7 +134,7 @@ func (m *model) Recalled() {
 
 // Ended implements [session.View].
 func (m *model) Ended(e session.End) {
-	m.alert = m.news(e)
+	m.notifier.ended(e)
 	if waits := m.chat.Pending; waits != nil && (len(waits) > 3 || m.width < 60 || m.height < 20) {
 		// The card may show a part of it.
 		m.chat.Note("It waits for your confirmation of:\n- "+strings.Join(waits, "\n- "), false)
@@ -144,4 +148,11 @@ func (m *model) GiveBack(waiting []session.Outgoing) {
 		texts[i] = escaped(o.Text)
 	}
 	m.input.giveBack(texts)
+}
+
+// Offer implements [session.View]: the text stands in the input, if that is empty.
+func (m *model) Offer(text string) {
+	if m.input.Empty() && !m.input.holds() && !m.input.recalls() {
+		m.input.Set(text)
+	}
 }

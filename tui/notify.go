@@ -16,42 +16,59 @@ import (
 // looks elsewhere.
 const notifyAfter = 10 * time.Second
 
-// news is what the user is told about the end of a turn; "" if nothing.
-func (m *model) news(e session.End) string {
-	if !m.cfg.Notify || !m.away || e.Stopped || e.Took < notifyAfter {
-		return ""
+// notifier shows a user what happens who looks at another window.
+type notifier struct {
+	cfg   *Config
+	chat  *session.Session
+	away  bool   // the user looks at another window
+	alert string // what the terminal is still to show
+}
+
+// held is a program that waits for the user.
+func (n *notifier) held() {
+	if n.cfg.Notify && n.away {
+		n.alert = "A program waits for your permission: " + safe.Line(n.chat.Convo.Title)
+	}
+}
+
+// ended is the end of a turn.
+func (n *notifier) ended(e session.End) {
+	n.alert = ""
+	if !n.cfg.Notify || !n.away || e.Stopped || e.Took < notifyAfter {
+		return
 	}
 	how := "The agent has answered"
 	switch {
 	case e.Failure != nil:
 		how = "The run failed"
-	case m.chat.Pending != nil:
+	case n.chat.Pending != nil:
 		how = "The agent waits for your confirmation"
 	}
-	return how + " after " + human.Duration(e.Took) + ": " + safe.Line(m.chat.Convo.Title)
+	n.alert = how + " after " + human.Duration(e.Took) + ": " + safe.Line(n.chat.Convo.Title)
 }
 
-// notify rings the bell and shows a notification of the desktop, as far as the
+// show rings the bell and shows a notification of the desktop, as far as the
 // terminal can: there are two ways to ask for it, and one that knows both would
 // show two.
-func (m *model) notify(text string) tea.Cmd {
-	if text == "" {
+func (n *notifier) show() tea.Cmd {
+	if n.alert == "" {
 		return nil
 	}
-	text = strings.ReplaceAll(text, ";", ",")
+	text := strings.ReplaceAll(n.alert, ";", ",")
+	n.alert = ""
 	ask := "\x1b]9;ohgw: " + text + "\x07"
-	if term := m.variable("TERM"); strings.HasPrefix(term, "foot") || strings.HasPrefix(term, "rxvt") || m.variable("VTE_VERSION") != "" {
+	if term := n.variable("TERM"); strings.HasPrefix(term, "foot") || strings.HasPrefix(term, "rxvt") || n.variable("VTE_VERSION") != "" {
 		ask = "\x1b]777;notify;ohgw;" + text + "\x07"
 	}
-	if m.variable("TMUX") != "" {
+	if n.variable("TMUX") != "" {
 		ask = "\x1bPtmux;" + strings.ReplaceAll(ask, "\x1b", "\x1b\x1b") + "\x1b\\"
 	}
 	return tea.Raw("\a" + ask)
 }
 
 // variable is a variable of the environment.
-func (m *model) variable(name string) string {
-	for _, v := range slices.Backward(m.cfg.Environ) {
+func (n *notifier) variable(name string) string {
+	for _, v := range slices.Backward(n.cfg.Environ) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}

@@ -87,35 +87,45 @@ func (m *model) addModel() (tea.Cmd, bool) {
 		m.chat.Note("No model can be added: "+err.Error(), true)
 		return nil, true
 	}
-	m.known, m.adding = make(map[string]bool), true
-	for _, x := range m.chat.Models {
-		m.known[x.ID] = true
-	}
+	m.adding.begin()
 	return lendTerminal(m.ctx, cmd, m.cfg.Lend, func(err error) tea.Msg { return addedMsg{err} }), true
 }
 
-// addedModel looks for the model that was added.
-func (m *model) addedModel(msg addedMsg) tea.Cmd {
-	m.adding = false
-	if msg.err != nil {
-		m.known = nil
-		return m.Say("no model was added")
-	}
-	return m.chat.Connect()
+// adding finds the model that a command adds.
+type adding struct {
+	chat  *session.Session
+	known map[string]bool // the models before; nil while none is added
+	runs  bool            // the command runs
 }
 
-// added chooses the model that was added, once it is listed.
-func (m *model) added() {
-	if m.known == nil || m.adding || m.chat.Link.State != session.Ready {
+func (a *adding) begin() {
+	a.known, a.runs = make(map[string]bool), true
+	for _, x := range a.chat.Models {
+		a.known[x.ID] = true
+	}
+}
+
+// ended is the end of the command. It reports whether a model was added.
+func (a *adding) ended(err error) bool {
+	a.runs = false
+	if err != nil {
+		a.known = nil
+	}
+	return err == nil
+}
+
+// listed chooses the model that was added, once it is listed.
+func (a *adding) listed() {
+	if a.known == nil || a.runs || a.chat.Link.State != session.Ready {
 		return
 	}
-	for _, x := range offered(m.chat) {
-		if !m.known[x.ID] {
-			m.chat.Model = x.ID
-			m.chat.Note("Model: "+x.ID+".", false)
+	for _, x := range offered(a.chat) {
+		if !a.known[x.ID] {
+			a.chat.Model = x.ID
+			a.chat.Note("Model: "+x.ID+".", false)
 		}
 	}
-	m.known = nil
+	a.known = nil
 }
 
 // pickMode opens the list of the confirmation modes.

@@ -22,7 +22,7 @@ import (
 // fits checks that the screen is not larger than the terminal.
 func (c *chat) fits() {
 	c.Helper()
-	lines, cursor := c.draw()
+	lines, cursor := picture{c.model}.draw()
 	if len(lines) > c.height {
 		c.Errorf("%d lines in %d:\n%s", len(lines), c.height, c.screen())
 	}

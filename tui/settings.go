@@ -24,19 +24,19 @@ func (m *model) showSettings() tea.Cmd {
 		{name: "confirmation", detail: modeName(m.chat.Confirmation), pick: m.pickMode},
 		{name: "theme", detail: string(theme), pick: func() tea.Cmd {
 			cmd, _ := runTheme(m, string(next))
-			return tea.Batch(cmd, m.store("theme", string(next)))
+			return tea.Batch(cmd, store(m, "theme", string(next)))
 		}},
 		{name: "mouse", detail: onOff(m.mouse), pick: func() tea.Cmd {
 			cmd, _ := runMouse(m, "")
-			return tea.Batch(cmd, m.store("mouse", m.mouse))
+			return tea.Batch(cmd, store(m, "mouse", m.mouse))
 		}},
 		{name: "vim", detail: onOff(m.vim != nil), pick: func() tea.Cmd {
 			m.vim = toggled(m.vim)
-			return m.store("vim", m.vim != nil)
+			return store(m, "vim", m.vim != nil)
 		}},
 		{name: "notify", detail: onOff(m.cfg.Notify), pick: func() tea.Cmd {
 			m.cfg.Notify = !m.cfg.Notify
-			return m.store("notify", m.cfg.Notify)
+			return store(m, "notify", m.cfg.Notify)
 		}},
 	})
 	return nil
@@ -50,7 +50,7 @@ func toggled(v *editor.Vim) *editor.Vim {
 }
 
 // store keeps a setting for later chats.
-func (m *model) store(key string, value any) tea.Cmd {
+func store(m *model, key string, value any) tea.Cmd {
 	said := key + ": "
 	switch v := value.(type) {
 	case bool:

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
@@ -13,11 +11,11 @@ import (
 // Update takes in a message. It reads and writes nothing outside of the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
-	if list := m.refreshMenu(); list != nil {
+	if list := m.menu.refresh(m.open != nil || m.vim != nil && m.vim.Normal()); list != nil {
 		cmd = tea.Batch(cmd, list)
 	}
-	if m.alert != "" {
-		cmd, m.alert = tea.Batch(cmd, m.notify(m.alert)), ""
+	if news := m.notifier.show(); news != nil {
+		cmd = tea.Batch(cmd, news)
 	}
 	if tick := m.status.move(); tick != nil {
 		cmd = tea.Batch(cmd, tick)
@@ -67,19 +65,22 @@ func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
 		m.canvas.coloured, m.canvas.rich = msg.Profile >= colorprofile.ANSI, msg.Profile >= colorprofile.ANSI256
 		m.restyle()
 	case draftMsg:
-		return m.drafted(msg)
+		return m.drafts.laid(msg)
 	case editedMsg:
-		m.edited(msg)
+		m.drafts.edited(msg)
 	case insertMsg:
 		m.input.Paste(msg.text)
 	case tea.FocusMsg:
-		m.away = false
+		m.notifier.away = false
 	case tea.BlurMsg:
-		m.away = true
+		m.notifier.away = true
 	case addedMsg:
-		return m.addedModel(msg)
+		if !m.adding.ended(msg.err) {
+			return m.Say("no model was added")
+		}
+		return m.chat.Connect()
 	case session.NamesMsg:
-		return m.named(msg)
+		return m.menu.named(msg)
 	}
 	return nil
 }
@@ -109,22 +110,6 @@ func (m *model) scroll(lines int) {
 	if m.open != nil && m.open.scroll(lines) {
 		return
 	}
-	m.arrange()
+	picture{m}.arrange()
 	m.chat.Log.Scroll(lines)
-}
-
-func (m *model) drafted(msg draftMsg) tea.Cmd {
-	if msg.err != nil {
-		m.chat.Note("The editor cannot be opened: "+msg.err.Error(), true)
-		return nil
-	}
-	return runEditor(m.ctx, msg.draft, m.cfg.Lend)
-}
-
-func (m *model) edited(msg editedMsg) {
-	if msg.err != nil {
-		m.chat.Note("The editor failed; your text is unchanged: "+msg.err.Error(), true)
-		return
-	}
-	m.input.replace(strings.TrimRight(msg.text, "\r\n"))
 }

@@ -27,7 +27,7 @@ type screen struct {
 
 // View draws the screen. It is never wider or higher than the terminal.
 func (m *model) View() tea.View {
-	lines, cursor := m.draw()
+	lines, cursor := picture{m}.draw()
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.Cursor = cursor
@@ -43,18 +43,21 @@ func (m *model) View() tea.View {
 	return v
 }
 
+// picture draws the model. It changes nothing of it but the size of the transcript.
+type picture struct{ m *model }
+
 // arrange sets how much of the screen the transcript has.
-func (m *model) arrange() screen {
-	s := m.layout()
-	m.chat.Log.SetSize(m.width, s.body)
+func (p picture) arrange() screen {
+	s := p.layout()
+	p.m.chat.Log.SetSize(p.m.width, s.body)
 	return s
 }
 
-func (m *model) draw() ([]string, *tea.Cursor) {
-	s := m.arrange()
-	lines := m.body(s)
+func (p picture) draw() ([]string, *tea.Cursor) {
+	s := p.arrange()
+	lines := p.body(s)
 	first := len(lines)
-	if m.width < narrow {
+	if p.m.width < narrow {
 		first = 0
 	}
 	lines = append(lines, s.above...)
@@ -64,133 +67,133 @@ func (m *model) draw() ([]string, *tea.Cursor) {
 		lines = append(lines, s.status)
 	}
 	for i, l := range lines[first:] {
-		lines[first+i] = ansi.Truncate(l, m.width, "")
+		lines[first+i] = ansi.Truncate(l, p.m.width, "")
 	}
 	if !s.hasInput {
-		return lines[:min(len(lines), m.height)], nil
+		return lines[:min(len(lines), p.m.height)], nil
 	}
-	return lines[:min(len(lines), m.height)], tea.NewCursor(min(s.x, m.width-1), min(row, m.height-1))
+	return lines[:min(len(lines), p.m.height)], tea.NewCursor(min(s.x, p.m.width-1), min(row, p.m.height-1))
 }
 
 // body is the transcript, with what is open over its end.
-func (m *model) body(s screen) []string {
+func (p picture) body(s screen) []string {
 	if s.body == 0 {
 		return nil
 	}
-	lines := m.chat.Log.View()
-	if m.chat.Log.Empty() {
-		lines = m.welcome.view(m.looks, m.chat.ModelName(), where(m.cfg.Place), s.width, s.body)
+	lines := p.m.chat.Log.View()
+	if p.m.chat.Log.Empty() {
+		lines = p.m.welcome.view(p.m.looks, p.m.chat.ModelName(), where(p.m.cfg.Place), s.width, s.body)
 	}
-	over := m.over(s)
+	over := p.over(s)
 	over = over[:min(len(over), len(lines))]
 	return append(lines[:len(lines)-len(over)], over...)
 }
 
 // over is what is open over the end of the transcript.
-func (m *model) over(s screen) []string {
-	if m.open != nil {
-		return m.open.view(m.looks, s.width, s.body)
+func (p picture) over(s screen) []string {
+	if p.m.open != nil {
+		return p.m.open.view(p.m.looks, s.width, s.body)
 	}
-	return m.menu.view(m.looks, s.width, s.body)
+	return p.m.menu.view(p.m.looks, s.width, s.body)
 }
 
-func (m *model) layout() screen {
-	s := screen{width: m.width}
-	room := m.height
+func (p picture) layout() screen {
+	s := screen{width: p.m.width}
+	room := p.m.height
 	if room >= 4 {
-		s.status = m.status.line(m.looks, m.width)
+		s.status = p.m.status.line(p.m.looks, p.m.width)
 		room--
 	}
-	p, ok := m.open.(prompter)
+	asks, ok := p.m.open.(prompter)
 	if ok {
-		line, x := p.prompt(m.looks, s.width)
+		line, x := asks.prompt(p.m.looks, s.width)
 		s.input, s.x = []string{line}, x
 	} else {
-		m.inputLines(&s, room)
+		p.inputLines(&s, room)
 	}
-	s.hasInput = m.open == nil || ok
+	s.hasInput = p.m.open == nil || ok
 	room -= len(s.input)
 	kept := min(3, room/2)
-	if m.chat.Log.Empty() {
+	if p.m.chat.Log.Empty() {
 		kept = 0 // What has to be done comes before a welcome.
 	}
-	s.above = m.above(max(room-kept, 0))
+	s.above = p.above(max(room-kept, 0))
 	room -= len(s.above)
 	s.body = max(room, 0)
 	return s
 }
 
 // inputLines draws what is written: between rules, if there is room for them.
-func (m *model) inputLines(s *screen, room int) {
-	lines, y, x := m.input.view(m.looks, s.width, max(1, min(room/3, 10)), m.placeholder())
+func (p picture) inputLines(s *screen, room int) {
+	lines, y, x := p.m.input.view(p.m.looks, s.width, max(1, min(room/3, 10)), p.placeholder())
 	s.y, s.x = y, x
 	if room < 9 {
 		s.input = lines
 		return
 	}
-	s.input = append([]string{m.topRule(s.width)}, lines...)
-	s.input = append(s.input, rule(m.looks.faint, "", s.width))
+	s.input = append([]string{p.topRule(s.width)}, lines...)
+	s.input = append(s.input, rule(p.m.looks.faint, "", s.width))
 	s.y++
 }
 
 // topRule is the line above the input; it reports that there is more below.
-func (m *model) topRule(width int) string {
-	if !m.chat.Log.Following() {
-		return rule(m.looks.faint, paint(m.looks.faint, "↓ more below · Esc"), width)
+func (p picture) topRule(width int) string {
+	if !p.m.chat.Log.Following() {
+		return rule(p.m.looks.faint, paint(p.m.looks.faint, "↓ more below · Esc"), width)
 	}
-	if m.vim != nil && m.vim.Normal() {
-		return rule(m.looks.faint, paint(m.looks.accent, "NORMAL"), width)
+	if p.m.vim != nil && p.m.vim.Normal() {
+		return rule(p.m.looks.faint, paint(p.m.looks.accent, "NORMAL"), width)
 	}
-	return rule(m.looks.faint, "", width)
+	return rule(p.m.looks.faint, "", width)
 }
 
-func (m *model) placeholder() string {
-	asked, _ := m.asked()
+func (p picture) placeholder() string {
+	asked := p.m.granting.asked()
 	switch {
 	case asked != nil:
 		return "o, c, w or n, or ← → and Enter"
-	case m.chat.Pending != nil && m.chat.Turn == nil:
+	case p.m.chat.Pending != nil && p.m.chat.Turn == nil:
 		return "y or n, or a new instruction"
-	case m.chat.Turn != nil:
+	case p.m.chat.Turn != nil:
 		return "type the next question, or press Esc to stop"
-	case len(m.chat.Images) > 0:
+	case len(p.m.chat.Images) > 0:
 		return "ask about the picture"
-	case m.chat.Log.LastAnswer() == nil:
+	case p.m.chat.Log.LastAnswer() == nil:
 		return "ask the agent to do something"
 	}
 	return "ask something else"
 }
 
 // above is what stands between the transcript and the input.
-func (m *model) above(room int) []string {
+func (p picture) above(room int) []string {
 	var lines []string
-	t := m.status.activity(m.looks, m.width)
-	if c := m.card(); c != nil {
+	t := p.m.status.activity(p.m.looks, p.m.width)
+	if c := p.card(); c != nil {
 		switch {
 		case room <= 3:
 			t = "" // What is to be decided comes first.
 		case t != "":
 			room--
 		}
-		lines = c.view(m.looks, m.width, room)
+		lines = c.view(p.m.looks, p.m.width, room)
 	}
 	if t != "" {
-		if m.height >= 12 && len(lines) == 0 {
+		if p.m.height >= 12 && len(lines) == 0 {
 			lines = append(lines, "")
 		}
 		lines = append(lines, t)
 	}
-	for i, o := range m.chat.Queue {
+	for i, o := range p.m.chat.Queue {
 		if i == 3 {
 			break
 		}
-		lines = append(lines, paint(m.looks.faint, wrap.Cut("  then: "+safe.Line(o.Shown), m.width)))
+		lines = append(lines, paint(p.m.looks.faint, wrap.Cut("  then: "+safe.Line(o.Shown), p.m.width)))
 	}
-	for _, img := range m.chat.Images {
-		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(img.Label(), m.width-4))
+	for _, img := range p.m.chat.Images {
+		lines = append(lines, paint(p.m.looks.accent, "  + ")+wrap.Cut(img.Label(), p.m.width-4))
 	}
-	for _, o := range m.chat.Commands.Outputs {
-		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(o.Label(), m.width-4))
+	for _, o := range p.m.chat.Commands.Outputs {
+		lines = append(lines, paint(p.m.looks.accent, "  + ")+wrap.Cut(o.Label(), p.m.width-4))
 	}
 	if len(lines) > room {
 		lines = lines[len(lines)-room:]

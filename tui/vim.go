@@ -23,7 +23,7 @@ func (m *model) vimKey(msg tea.KeyPressMsg, do action) bool {
 		return false
 	case do != none || msg.Text == "" || m.input.holds():
 		return false
-	case m.input.Empty() && m.letterOf(msg).do != none:
+	case m.input.Empty() && m.hotkeys().of(msg).do != none:
 		return false
 	}
 	letter := keyboard.Command(msg)
