@@ -25,21 +25,3 @@ func TestFramesBeforeTheFirstSnapshotAreBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestIDsOfALongRunAreBounded(t *testing.T) {
-	t.Parallel()
-	var r recent
-	anchor := ""
-	for i := range 20 * maxRecent {
-		id := fmt.Sprint(i)
-		if first, forgot := r.add(id); forgot {
-			anchor = first
-		}
-		if !r.has(id) || anchor != "" && !r.has(anchor) || len(r.set) > maxRecent || len(r.order) != len(r.set) {
-			t.Fatalf("after %s: %d ids in the set, %d in order, anchor %q", id, len(r.set), len(r.order), anchor)
-		}
-	}
-	if r.has("0") || anchor == "" {
-		t.Error("nothing was forgotten")
-	}
-}

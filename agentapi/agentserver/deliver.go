@@ -23,7 +23,7 @@ func (s *stream) incomplete(state event.State) bool {
 	if s.conv.version < sinceLeaf {
 		return true
 	}
-	return !s.seen.has(state.LeafEventID) && state.LeafEventID != ""
+	return !s.seen.Has(state.LeafEventID) && state.LeafEventID != ""
 }
 
 // begin delivers the first snapshot, then what was asked for, then what came
@@ -37,7 +37,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 		}
 		s.anchors, s.leaf = []string{anchor}, anchor
 		if !s.awaits(anchor) {
-			s.seen.add(anchor)
+			s.seen.Add(anchor)
 		}
 		s.conv.newest.Store(&anchor)
 		live = state.Status != event.Running
@@ -180,7 +180,7 @@ func (s *stream) deliver(e event.Event) error {
 	if s.has(e) {
 		return nil
 	}
-	if anchor, forgot := s.seen.add(e.ID); forgot {
+	if anchor, forgot := s.seen.Add(e.ID); forgot {
 		s.anchors[0] = anchor // the server has long written it down
 	}
 	s.delivered++
@@ -200,7 +200,7 @@ func (s *stream) deliver(e event.Event) error {
 }
 
 // has reports whether an event was delivered.
-func (s *stream) has(e event.Event) bool { return s.seen.has(e.ID) }
+func (s *stream) has(e event.Event) bool { return s.seen.Has(e.ID) }
 
 // deliverSnapshot hands out a snapshot.
 func (s *stream) deliverSnapshot(e event.Event) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ohgw/ohgw/agentapi/agentserver/sequence"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/id"
 )
@@ -23,8 +24,8 @@ const maxAhead = 256
 // server would send the state last, and drop a client that reads a long log slowly.
 type numbered struct {
 	s    *stream
-	log  numbers
-	item item
+	log  sequence.Numbers
+	text sequence.Text
 
 	known    bool // log is valid: nothing before its cursor is missing
 	repeats  bool // the socket repeats the event of the cursor, to be compared
@@ -47,14 +48,14 @@ const reasonTooLarge = "frame_too_large"
 
 func (n *numbered) dial(ctx context.Context) (*socket, error) {
 	n.synced, n.caughtUp = false, false
-	n.item.interrupted()
+	n.text.Interrupted()
 	query := url.Values{}
-	n.repeats = n.known && n.log.id != ""
+	n.repeats = n.known && n.log.Known()
 	switch {
 	case n.repeats:
-		query.Set("after_seq", strconv.Itoa(n.log.cursor-1))
+		query.Set("after_seq", strconv.Itoa(n.log.Cursor()-1))
 	case n.known:
-		query.Set("after_seq", strconv.Itoa(n.log.cursor))
+		query.Set("after_seq", strconv.Itoa(n.log.Cursor()))
 	}
 	return n.s.conv.dial(ctx, "/sockets/session/", query, readSession)
 }
@@ -107,10 +108,10 @@ func (n *numbered) sync(ctx context.Context, through *int) error {
 		n.through = *through
 	}
 	if !n.known {
-		n.log.beginAt(n.through)
+		n.log.BeginAt(n.through)
 		return n.settle(ctx)
 	}
-	if n.through < n.log.cursor {
+	if n.through < n.log.Cursor() {
 		return errRenumbered
 	}
 	return nil
@@ -128,17 +129,17 @@ func (n *numbered) settle(ctx context.Context) error {
 }
 
 func (n *numbered) durable(seq int, e event.Event) error {
-	if n.known && n.log.differ(seq, e.ID) {
+	if n.known && n.log.Differs(seq, e.ID) {
 		return errRenumbered
 	}
-	if seq == n.log.cursor {
+	if seq == n.log.Cursor() {
 		n.repeats = false
 	}
-	n.log.add(seq, e.ID)
+	n.log.Add(seq, e.ID)
 	switch {
 	case !n.s.begun:
 		return n.s.hold(e)
-	case len(n.log.ahead) > maxAhead:
+	case n.log.Ahead() > maxAhead:
 		return errGap
 	default:
 		return n.s.handleLive(e)
@@ -171,13 +172,13 @@ func (n *numbered) snapshot(ctx context.Context, e event.Event, state event.Stat
 	s := n.s
 	missing := s.incomplete(state)
 	switch {
-	case n.caughtUp && (missing || len(n.log.ahead) > 0 && state.Status != event.Running):
+	case n.caughtUp && (missing || n.log.Ahead() > 0 && state.Status != event.Running):
 		return errGap
 	case !n.caughtUp && n.repeats:
 		return errRenumbered
 	case !n.caughtUp:
 		n.caughtUp = true
-		if skipped := n.log.skip(n.through); skipped || missing {
+		if skipped := n.log.Skip(n.through); skipped || missing {
 			// What has not come by now, the server could not read.
 			if err := s.catchUp(ctx, s.anchors[:1]); err != nil {
 				return err
@@ -191,7 +192,7 @@ func (n *numbered) snapshot(ctx context.Context, e event.Event, state event.Stat
 // its event. Before the socket has caught up, deltas overtake the events before them.
 func (n *numbered) delta(f *sessionFrame) error {
 	s := n.s
-	if !n.item.add(f, n.caughtUp && s.begun, s.seen.has) {
+	if !n.text.Add(&f.Delta, n.caughtUp && s.begun, s.seen.Has) {
 		return nil
 	}
 	return s.handleLive(event.New(id.New(""), s.conv.backend.now().Format(stampLayout), event.SourceAgent, "", f.delta()))
@@ -199,7 +200,7 @@ func (n *numbered) delta(f *sessionFrame) error {
 
 func (n *numbered) admits(e event.Event, live bool) bool {
 	if live && beginsText(e) && !n.s.has(e) {
-		n.item.parted, n.item.texts = false, 0
+		n.text.Taken()
 	}
 	return true
 }

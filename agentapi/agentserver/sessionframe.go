@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/ohgw/ohgw/agentapi/agentserver/sequence"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -23,18 +24,12 @@ type sessionFrame struct {
 	Through *int `json:"through_seq"`
 	Seq     int  `json:"seq"`
 
-	// Item is the id of the event that the text will be in. Order counts the deltas
-	// of an attempt from 0, Attempt the attempts from 1.
-	Item    string `json:"item_id"`
-	Attempt int    `json:"attempt"`
-	Order   int    `json:"order"`
-	Kind    string `json:"kind"` // "text" or "reasoning"
-	Content string `json:"content"`
+	sequence.Delta
 }
 
 // delta is the frame as the events socket would have it.
 func (f *sessionFrame) delta() *event.Delta {
-	if f.Kind == "reasoning" {
+	if f.Kind == sequence.Reasoning {
 		return &event.Delta{ReasoningContent: &f.Content}
 	}
 	return &event.Delta{Content: &f.Content}

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/agentserver/sequence"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -50,7 +51,7 @@ type stream struct {
 	spilled   bool
 	restarted bool // the server was: the next snapshot is the end
 
-	seen      recent
+	seen      sequence.Recent
 	delivered int // events of the log
 	told      int // how many of them when the last snapshot was delivered
 

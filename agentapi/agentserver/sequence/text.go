@@ -1,8 +1,22 @@
-package agentserver
+package sequence
 
-// item is the text that the model writes: its deltas have the id of the event in which it
+// Delta is a piece of a text, as the session socket has it.
+type Delta struct {
+	// Item is the id of the event that the text will be in. Order counts the deltas
+	// of an attempt from 0, Attempt the attempts from 1.
+	Item    string `json:"item_id"`
+	Attempt int    `json:"attempt"`
+	Order   int    `json:"order"`
+	Kind    string `json:"kind"` // "text" or Reasoning
+	Content string `json:"content"`
+}
+
+// Reasoning is the kind of deltas of what the model thinks.
+const Reasoning = "reasoning"
+
+// Text is the text that the model writes: its deltas have the id of the event in which it
 // ends. The zero value is not a text.
-type item struct {
+type Text struct {
 	id      string
 	attempt int
 	next    int  // the order of the next delta
@@ -14,17 +28,20 @@ type item struct {
 
 const gap = "\n\n"
 
-// interrupted notes that deltas may be missing from now on.
-func (i *item) interrupted() { i.cut = true }
+// Interrupted notes that deltas may be missing from now on.
+func (i *Text) Interrupted() { i.cut = true }
 
-// add takes in a delta and reports whether it is to be delivered. With open false, or
+// Taken notes that an event has the pieces before it.
+func (i *Text) Taken() { i.parted, i.texts = false, 0 }
+
+// Add takes in a delta and reports whether it is to be delivered. With open false, or
 // for an event that was delivered, it is not. A text that no event has taken, of an
 // attempt that failed, is followed by a blank line, as in the embedded agent.
-func (i *item) add(f *sessionFrame, open bool, delivered func(id string) bool) bool {
+func (i *Text) Add(f *Delta, open bool, delivered func(id string) bool) bool {
 	switch {
 	case f.Item != i.id:
 		parted := i.parted || i.texts > 0 && !delivered(i.id)
-		*i = item{id: f.Item, attempt: 1, parted: parted}
+		*i = Text{id: f.Item, attempt: 1, parted: parted}
 	case f.Attempt == i.attempt+1 && f.Order == 0 && !i.cut:
 		// The server takes a new id of the provider's answer for a new attempt, and some
 		// providers have one for each chunk: then an attempt is a single delta.
@@ -36,7 +53,7 @@ func (i *item) add(f *sessionFrame, open bool, delivered func(id string) bool) b
 	if i.lossy {
 		return false
 	}
-	if f.Kind != "reasoning" {
+	if f.Kind != Reasoning {
 		if i.parted {
 			f.Content = gap + f.Content
 		}

@@ -1,19 +1,20 @@
-package agentserver
+package sequence
 
 import "slices"
 
-// maxRecent is how many events a stream knows again at most; it forgets half of
+// maxRecent is how many events a Recent knows again at most; it forgets half of
 // them at a time. A page of the log, a lost connection and a late frame are all
 // far shorter.
 const maxRecent = 8192
 
-// recent is the ids that were added last. The zero value is empty.
-type recent struct {
+// Recent is the ids that were added last. The zero value is empty.
+type Recent struct {
 	set   map[string]struct{}
 	order []string // the newest last
 }
 
-func (r *recent) has(id string) bool {
+// Has reports whether an id was added and not forgotten.
+func (r *Recent) Has(id string) bool {
 	_, ok := r.set[id]
 	return ok
 }
@@ -22,9 +23,9 @@ func (r *recent) has(id string) bool {
 // for: events may come in another order than that of the log.
 const overlap = 256
 
-// add adds an id that it does not have. If it forgets others for that, it
+// Add adds an id that it does not have. If it forgets others for that, it
 // gives one that stays, before which nothing is to be asked for any more.
-func (r *recent) add(id string) (anchor string, forgot bool) {
+func (r *Recent) Add(id string) (anchor string, forgot bool) {
 	if r.set == nil {
 		r.set = make(map[string]struct{})
 	}
