@@ -22,7 +22,7 @@ func TestPartsOfAConversationChangeOnlyTheirOwnFields(t *testing.T) {
 		t.Fatalf("there is no package %s", dir)
 	}
 	found, parts := foreignWrites(group, whole)
-	if want := 6; len(parts) != want {
+	if want := 10; len(parts) != want {
 		t.Errorf("%s has the parts %v, want %d", whole, parts, want)
 	}
 	for _, w := range found {

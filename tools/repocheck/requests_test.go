@@ -1,12 +1,10 @@
 package repocheck_test
 
 import (
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"strings"
 	"testing"
 )
 
@@ -19,7 +17,7 @@ const runs = "daemon/run"
 func TestARequestOfARunIsMadeWhole(t *testing.T) {
 	t.Parallel()
 	groups := packages(t)
-	house := &daemonImporter{groups: groups, made: map[string]*types.Package{}}
+	house := &houseImporter{groups: groups, tree: "daemon", made: map[string]*types.Package{}}
 	made := 0
 	for dir, group := range groups {
 		if dir == runs || !within(dir, "daemon") {
@@ -41,7 +39,7 @@ func TestARequestOfARunIsMadeWhole(t *testing.T) {
 
 func TestChangedRequestsAreFound(t *testing.T) {
 	t.Parallel()
-	house := &daemonImporter{groups: packages(t), made: map[string]*types.Package{}}
+	house := &houseImporter{groups: packages(t), tree: "daemon", made: map[string]*types.Package{}}
 	for body, want := range map[string]int{
 		"func f(r run.Request) { r.Profile = `p` }":                    1,
 		"func f(r run.Request) { r.Terms.Profile = `p` }":              1,
@@ -145,21 +143,4 @@ func madeRequests(tree *ast.File, info *types.Info) int {
 		return true
 	})
 	return n
-}
-
-// daemonImporter knows the packages of the daemon, without what they import from elsewhere.
-type daemonImporter struct {
-	groups map[string][]source
-	made   map[string]*types.Package
-}
-
-func (d *daemonImporter) Import(path string) (*types.Package, error) {
-	dir, ours := strings.CutPrefix(path, module+"/")
-	if !ours || !within(dir, "daemon") || len(d.groups[dir]) == 0 {
-		return nil, errors.ErrUnsupported
-	}
-	if d.made[dir] == nil {
-		d.made[dir] = checkedWith(d.groups[dir], nil, d)
-	}
-	return d.made[dir], nil
 }

@@ -241,6 +241,25 @@ func checkedWith(group []source, info *types.Info, imports types.Importer) *type
 	return pkg
 }
 
+// houseImporter knows the packages of a tree of the house, without what they import from
+// elsewhere.
+type houseImporter struct {
+	groups map[string][]source
+	tree   string
+	made   map[string]*types.Package
+}
+
+func (h *houseImporter) Import(path string) (*types.Package, error) {
+	dir, ours := strings.CutPrefix(path, module+"/")
+	if !ours || !within(dir, h.tree) || len(h.groups[dir]) == 0 {
+		return nil, errors.ErrUnsupported
+	}
+	if h.made[dir] == nil {
+		h.made[dir] = checkedWith(h.groups[dir], nil, h)
+	}
+	return h.made[dir], nil
+}
+
 type nowhere struct{}
 
 func (nowhere) Import(string) (*types.Package, error) { return nil, errors.ErrUnsupported }

@@ -20,6 +20,7 @@ import (
 // the branch and sends none.
 type agent struct {
 	cfg    *Config
+	live   *live
 	branch *branch
 	vision atomic.Bool                 // of the model
 	mcp    atomic.Pointer[[]tool.Tool] // that replace others with the next step

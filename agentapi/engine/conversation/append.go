@@ -23,7 +23,7 @@ func (c *Conversation) Append(ctx context.Context, content []event.Content, send
 	err := c.door.try(inside, func() error {
 		c.pursuit.leave()
 		if c.run.job != nil {
-			if err := c.branch.shelf.keep(d); err != nil {
+			if err := c.shelf.keep(d); err != nil {
 				return c.branch.storageError(err)
 			}
 		}

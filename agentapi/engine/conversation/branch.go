@@ -30,7 +30,6 @@ type branch struct {
 	unsettled bool        // something has changed since the disk was asked
 	stats     spending.Sums
 	live      *live
-	shelf     *shelf
 	notices   *notices
 
 	// What follows is of the path to the head, and goTo starts it again. So these booleans
@@ -50,13 +49,13 @@ type branch struct {
 	condenseAt int       // the size of the view at which a summary is tried again
 }
 
-func newBranch(cfg *Config, d *door, held func() int64) *branch {
+func newBranch(cfg *Config, d *door, l *live, n *notices, held func() int64) *branch {
 	stopped := time.NewTimer(0)
 	stopped.Stop()
 	id := cfg.Dir.State.ID
 	return &branch{
 		cfg: cfg, id: id, door: d, held: held, dir: cfg.Dir, known: newIDs(), settle: stopped,
-		live: &live{cfg: cfg, id: id, door: d}, shelf: &shelf{cfg: cfg, dir: cfg.Dir}, notices: new(notices),
+		live: l, notices: n,
 	}
 }
 
@@ -74,7 +73,7 @@ func (b *branch) weigh() {
 // showTo has another model answer: what its provider has refused is hidden.
 func (b *branch) showTo(m llm.Model) {
 	b.model = m
-	b.hidePictures()
+	b.hidePictures(nil)
 }
 
 // finishReplied ends a run whose agent had answered when the last one was paused.
@@ -103,12 +102,24 @@ func (b *branch) postponeSummary() { b.condenseAt = b.view.Len() + retryAfter }
 // spent counts what a call of a model has cost.
 func (b *branch) spent(m llm.Model, resp llm.Response) { b.stats.Add(m.Info(), resp, b.cfg.Now()) }
 
-// counted takes up the agent's next answer: what it has cost, ids of its own, and how long
-// the next request is, which was estimated before. It reports whether the provider has
-// counted that.
-func (b *branch) counted(m llm.Model, resp *llm.Response, estimate int64) (byProvider bool) {
+// spentInVain counts what the attempts of a call have cost that gave no answer.
+func (b *branch) spentInVain(m llm.Model, resp llm.Response) {
+	b.stats.AddEmpty(m.Info(), resp, b.cfg.Now())
+}
+
+// spentElsewhere makes the sum of other statistics those of a key.
+func (b *branch) spentElsewhere(key string, sum event.Stats) { b.stats.Replace(key, sum) }
+
+// received takes up an answer of a model: what it has cost, and ids of its own.
+func (b *branch) received(m llm.Model, resp *llm.Response) {
 	b.spent(m, *resp)
 	b.known.makeUnique(resp)
+}
+
+// counted takes up the agent's next answer, and how long the next request is, which was
+// estimated before. It reports whether the provider has counted that.
+func (b *branch) counted(m llm.Model, resp *llm.Response, estimate int64) (byProvider bool) {
+	b.received(m, resp)
 	b.tokens = resp.Usage.PromptTokens
 	if b.tokens == 0 {
 		b.tokens = estimate
@@ -124,13 +135,13 @@ func (b *branch) goTo(head string) error {
 		return err
 	}
 	b.head, b.view, b.fitted = head, view.New(render, events), false
-	b.hidePictures()
+	b.hidePictures(nil)
 	b.open, b.trace, b.known = nil, stuck.Trace{}, newIDs()
 	b.introduced, b.replied, b.tokens, b.condenseAt = false, false, 0, 0
 	for _, e := range events {
 		b.follow(e)
 	}
-	b.conceal()
+	b.concealed = concealed(b.open)
 	return nil
 }
 
@@ -162,15 +173,16 @@ func (b *branch) follow(e event.Event) {
 	b.trace.Add(e)
 }
 
-// conceal notes the open actions whose arguments held a secret. What is stored
+// concealed are the open actions whose arguments held a secret. What is stored
 // has a mark in its place, with which the call would do something else.
-func (b *branch) conceal() {
-	b.concealed = make(map[string]bool)
-	for _, e := range b.open {
+func concealed(open []event.Event) map[string]bool {
+	ids := make(map[string]bool)
+	for _, e := range open {
 		if strings.Contains(e.Body.(*event.Action).ToolCall.Arguments, secretenv.Mark) {
-			b.concealed[e.ID] = true
+			ids[e.ID] = true
 		}
 	}
+	return ids
 }
 
 func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }

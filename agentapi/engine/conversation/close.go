@@ -10,18 +10,18 @@ import (
 
 // Close interrupts a run, ends the tools and lets the directory go.
 func (c *Conversation) Close() error {
-	return c.end(errClosed, func() error { return c.branch.dir.Close() })
+	return c.end(errClosed, c.lease.close)
 }
 
 // CloseForChange is Close, where the conversation is opened again as soon as its directory
 // was changed. Its handles and streams end with control.ErrReopened.
 func (c *Conversation) CloseForChange() error {
-	return c.end(errReopened, func() error { return c.branch.dir.Close() })
+	return c.end(errReopened, c.lease.close)
 }
 
 // Remove does what Close does, and deletes the directory.
 func (c *Conversation) Remove() error {
-	return c.end(errRemoved, func() error { return c.branch.dir.Remove() })
+	return c.end(errRemoved, c.lease.remove)
 }
 
 // end ends the goroutine and its workers. It waits for each of them for the grace of the

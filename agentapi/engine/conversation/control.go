@@ -23,7 +23,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 		case c.run.goesOn() || c.door.taking != nil && c.door.taking.run:
 			return errRunning
 		case c.branch.dir.State.Status == event.Finished:
-			c.door.watchers.Publish(c.branch.snapshot())
+			c.live.send(c.branch.snapshot())
 		default:
 			c.run.queue()
 		}
@@ -192,7 +192,7 @@ func (r *run) suspend() error {
 	case r.beginning || r.branch.dir.State.Status == event.Running:
 		r.pause()
 	case r.branch.dir.State.Status == event.Idle:
-		r.door.cancelRun()
+		r.door.dropRequest()
 		if err := r.branch.pause(false); err != nil {
 			return r.branch.storageError(err)
 		}

@@ -7,10 +7,13 @@
 // alike. So nothing here is locked, and a log never has an event between two
 // that belong together: a message that comes during a step waits for its end.
 //
-// A [Conversation] has five parts. Each knows only those before it, and assigns
-// to its own fields only:
+// A [Conversation] has parts. Each knows only those before it, and changes only
+// itself:
 //
 //   - door: what other goroutines talk to. door.try is their only way in.
+//   - live: those who watch, and what they get beside the log.
+//   - shelf, notices: the messages and the notices that wait for the log.
+//   - lease: the hold that this process has on the directory.
 //   - branch: the log, and the state that follows from it.
 //   - agent: what answers, and the requests that it is sent.
 //   - run: what goes on, and its phase.
@@ -39,6 +42,10 @@ import (
 type Conversation struct {
 	cfg     *Config
 	door    *door
+	live    *live
+	shelf   *shelf
+	notices *notices
+	lease   *lease
 	branch  *branch
 	agent   *agent
 	run     *run
@@ -64,7 +71,7 @@ func Open(cfg Config) (*Conversation, error) {
 	if err := c.branch.load(cfg.Model.Usage); err != nil {
 		return nil, err
 	}
-	if err := c.branch.shelf.load(c.door.receive); err != nil {
+	if err := c.shelf.load(c.door.receive); err != nil {
 		return nil, err
 	}
 	c.branch.weigh()
@@ -75,10 +82,13 @@ func Open(cfg Config) (*Conversation, error) {
 // assembled is a conversation of its parts, which has read nothing yet.
 func assembled(cfg *Config) *Conversation {
 	c, d, a := new(Conversation), newDoor(), new(agent)
-	b := newBranch(cfg, d, a.toolMemory)
-	*a = agent{cfg: cfg, branch: b, choice: cfg.Model}
-	r := &run{cfg: cfg, host: host{c}, door: d, branch: b, agent: a}
-	*c = Conversation{cfg: cfg, door: d, branch: b, agent: a, run: r, pursuit: &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}}
+	l, s, n := &live{cfg: cfg, id: cfg.Dir.State.ID}, &shelf{cfg: cfg, dir: cfg.Dir}, new(notices)
+	h := &lease{cfg: cfg, dir: cfg.Dir, door: d}
+	b := newBranch(cfg, d, l, n, a.toolMemory)
+	*a = agent{cfg: cfg, live: l, branch: b, choice: cfg.Model}
+	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a}
+	p := &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}
+	*c = Conversation{cfg: cfg, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, run: r, pursuit: p}
 	return c
 }
 
@@ -225,9 +235,7 @@ func name(m llm.Model) string {
 // Record is the state now, and meta.json.
 func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
 	err = c.door.try(ctx, func() (err error) {
-		s, meta = c.branch.dir.State, c.branch.dir.Meta()
-		s.Stats, err = c.branch.stats.Stored()
-		s = s.Clone()
+		s, meta, err = c.branch.stored()
 		return err
 	})
 	return s, meta, err
@@ -242,7 +250,7 @@ func (c *Conversation) Change(ctx context.Context, change func(*store.Dir) error
 // up to and including the event from, begins; see [store.Dir.Fork].
 func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
 	err = c.door.try(ctx, func() (err error) {
-		s, events, err = c.branch.dir.Fork(id, from)
+		s, events, err = c.branch.fork(id, from)
 		return err
 	})
 	return s, events, err

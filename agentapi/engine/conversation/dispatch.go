@@ -62,7 +62,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 			return more, err
 		}
 	}
-	if r.branch.mustAsk(actions) {
+	if mustAsk(s, actions) {
 		return waiting, nil
 	}
 	return r.execute(actions)
@@ -159,7 +159,7 @@ func (a *agent) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(action.Action)
-	return batch.Call{Tool: telling{t, a.branch}, Call: tool.Call{ID: action.ToolCallID, Args: args}, Err: err}
+	return batch.Call{Tool: telling{t, a.live}, Call: tool.Call{ID: action.ToolCallID, Args: args}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of

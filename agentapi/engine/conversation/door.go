@@ -7,21 +7,17 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/blocks"
-	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// door is what other goroutines talk to: what they ask for, what they are told, and
-// whether the conversation is still there. It knows nothing of what is asked for.
+// door is what other goroutines talk to: what they ask for, and whether the conversation
+// is still there. It knows nothing of what is asked for.
 type door struct {
 	commands chan func()
 	gone     chan struct{}  // closed when the conversation's goroutine has ended
 	serving  sync.WaitGroup // that goroutine
 	workers  sync.WaitGroup // what is at work for the conversation
 	closers  sync.WaitGroup // what closes its tools
-	watchers watch.Watchers
-	blocks   blocks.List
 
 	// What follows belongs to the conversation's goroutine.
 
@@ -176,15 +172,8 @@ func (d *door) leaveUnanswered() {
 // requestRun asks for a run.
 func (d *door) requestRun() { d.wanted = true }
 
-// cancelRun takes back that a run was asked for.
-func (d *door) cancelRun() { d.wanted = false }
-
-// enterRun begins the run that was asked for, and gives what the box has refused since
-// the last one.
-func (d *door) enterRun() []event.Block {
-	d.wanted = false
-	return d.blocks.Begin()
-}
+// dropRequest drops the request for a run, which begins now or is not wanted any more.
+func (d *door) dropRequest() { d.wanted = false }
 
 // queueShortening has a condensation done between two runs.
 func (d *door) queueShortening(s *shortening) { d.shortenings = append(d.shortenings, s) }

@@ -50,12 +50,17 @@ func (r *run) findTitle(choice Choice, message string) {
 		if err == nil {
 			r.branch.spent(model, resp)
 		}
-		if r.branch.dir.Meta().Description().Title != "" { // it has got one meanwhile
-			return nil
-		}
-		if err := r.branch.dir.Touch(r.cfg.Now(), r.cfg.Secrets.Mask(text)); err != nil {
-			r.cfg.Log.Warn("save title", "conversation", r.branch.id, "err", err)
-		}
+		r.branch.entitle(text)
 		return nil
 	})
+}
+
+// entitle gives the conversation a title, unless it has got one meanwhile.
+func (b *branch) entitle(text string) {
+	if b.dir.Meta().Description().Title != "" {
+		return
+	}
+	if err := b.dir.Touch(b.cfg.Now(), b.cfg.Secrets.Mask(text)); err != nil {
+		b.cfg.Log.Warn("save title", "conversation", b.id, "err", err)
+	}
 }

@@ -28,7 +28,7 @@ func (r *run) failed(err error) {
 	status := r.branch.setStatus(event.Failed)
 	_, told := r.branch.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		r.branch.live.publish(event.SourceEnvironment, masked.Body(r.cfg.Secrets, body))
+		r.live.publish(event.SourceEnvironment, masked.Body(r.cfg.Secrets, body))
 	}
 }
 

@@ -21,7 +21,7 @@ type host struct{ *Conversation }
 // Notice adds a notice for the model and the person to the next message.
 func (h host) Notice(text string) {
 	// A conversation that is closed gets no next message.
-	_ = h.door.try(context.Background(), func() error { h.branch.notices.add(text); return nil })
+	_ = h.door.try(context.Background(), func() error { h.notices.add(text); return nil })
 }
 
 // SkillInvoked records that the model has read a skill.
@@ -74,11 +74,11 @@ func (h host) Consult(ctx context.Context, choice Choice, system, user string) (
 
 // Blocked tells the model and those who watch what a box has refused. A name or a
 // path may have the value of a secret in it.
-func (h host) Blocked(b sandbox.Block) { h.branch.live.blocked(b) }
+func (h host) Blocked(b sandbox.Block) { h.live.blocked(b) }
 
 // ExplainPaths says how to find out whether a path is refused.
 func (h host) ExplainPaths(explain func(path string) (sandbox.Block, bool)) {
-	h.door.blocks.ExplainBy(explain)
+	h.live.explainBy(explain)
 }
 
 // ReplaceMCP offers other tools in the place of those of MCP servers from the
@@ -93,7 +93,7 @@ func (h host) Vision() bool { return h.agent.vision.Load() }
 func (h host) Progress(line string) {
 	masked := h.cfg.Secrets.Mask(line)
 	_ = h.door.try(context.Background(), func() error { // it does not matter to a conversation that has ended
-		h.branch.live.update(event.KeyProgress, masked)
+		h.live.update(event.KeyProgress, masked)
 		return nil
 	})
 }
@@ -102,7 +102,7 @@ func (h host) Progress(line string) {
 // a conversation that belongs to this one.
 func (h host) Spent(ctx context.Context, key string, s event.Stats) error {
 	return h.door.try(ctx, func() error {
-		h.branch.stats.Replace(key, s)
+		h.branch.spentElsewhere(key, s)
 		return nil
 	})
 }

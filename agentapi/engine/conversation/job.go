@@ -2,11 +2,9 @@ package conversation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
@@ -65,7 +63,7 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 			defer timer.Stop()
 			grace = timer.C
 		}
-		r.branch.dir.Rest()
+		r.lease.rest()
 		select {
 		case <-j.done:
 			if j.err != nil {
@@ -76,7 +74,7 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 			told()
 		case command := <-r.door.commands:
 			command()
-		case <-r.lease.C:
+		case <-r.lease.due():
 			r.keepLease()
 		case <-grace:
 			r.cfg.Log.Error("an LLM call or a tool does not stop", "conversation", r.branch.id)
@@ -88,23 +86,9 @@ func (r *run) await(parent context.Context, f func(*job)) error {
 // errLeft says that work did not stop when it was told to, and goes on alone.
 var errLeft = fmt.Errorf("the LLM call or the tool does not stop: %w", context.Canceled)
 
-// holdLease has the lease renewed until stop is called.
-func (r *run) holdLease() (stop func()) {
-	r.lease = time.NewTicker(store.LeaseRenewal)
-	return r.lease.Stop
-}
-
-// keepLease renews the lease. When another process has taken the conversation, nothing
-// more is written to it.
+// keepLease renews the lease. Without it, nothing is written any more.
 func (r *run) keepLease() {
-	err := r.branch.dir.KeepLease()
-	if err == nil {
-		return
+	if r.lease.renew() {
+		r.stop()
 	}
-	if _, held := errors.AsType[*store.HeldError](err); !held {
-		r.cfg.Log.Warn("renew lease", "conversation", r.branch.id, "err", err)
-		return
-	}
-	r.door.lose(err)
-	r.stop()
 }

@@ -1,19 +1,50 @@
 package conversation
 
 import (
+	"github.com/ohgw/ohgw/agentapi/engine/blocks"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// live is what those who watch get beside the log: retries, phases, progress, what a box has
-// refused. The log does not have it: no other program knows such events, and an attempt that
-// failed does not belong to what was said. Its methods may be called at any time.
+// live is for those who watch. It sends them the events of the log, and what they get
+// beside it: retries, phases, progress, what a box has refused. The log does not have
+// that: no other program knows such events, and an attempt that failed does not belong to
+// what was said. Its methods may be called at any time.
 type live struct {
-	cfg  *Config
-	id   string // of the conversation
-	door *door
+	cfg      *Config
+	id       string // of the conversation
+	watchers watch.Watchers
+	blocks   blocks.List
+}
+
+// send sends an event to those who watch.
+func (l *live) send(e event.Event) { l.watchers.Publish(e) }
+
+// unwatched reports whether there are no watchers.
+func (l *live) unwatched() bool { return l.watchers.None() }
+
+// open adds a watcher, which first gets the chunks.
+func (l *live) open(chunks ...watch.Chunk) *watch.Stream { return l.watchers.Open(chunks...) }
+
+// end ends the streams of all who watch with an error.
+func (l *live) end(err error) { l.watchers.End(err) }
+
+// beginRun publishes what the box has refused since the last run.
+func (l *live) beginRun() {
+	for _, b := range l.blocks.Begin() {
+		l.update(event.KeyBlock, b)
+	}
+}
+
+// endRun has what the box refuses from now on wait for the next run.
+func (l *live) endRun() { l.blocks.End() }
+
+// explainBy sets how to find out whether a path is refused.
+func (l *live) explainBy(explain func(path string) (sandbox.Block, bool)) {
+	l.blocks.ExplainBy(explain)
 }
 
 // event makes an event that is only published.
@@ -23,7 +54,7 @@ func (l *live) event(source string, body event.Body) event.Event {
 
 // publish sends an event to those who watch.
 func (l *live) publish(source string, body event.Body) {
-	l.door.watchers.Publish(l.event(source, body))
+	l.send(l.event(source, body))
 }
 
 // update publishes a value under a key.
@@ -45,7 +76,7 @@ func (l *live) blocked(block sandbox.Block) {
 	if mask(block.Allow) != block.Allow {
 		e.Allow = ""
 	}
-	if l.door.blocks.Add(block, e) {
+	if l.blocks.Add(block, e) {
 		l.update(event.KeyBlock, e)
 	}
 }
@@ -56,12 +87,12 @@ func (r *run) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
 	return func(d llm.Delta) {
 		if d.Retry != nil {
 			retry := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: r.cfg.Secrets.Mask(d.Retry.Cause)}
-			j.post(func() { r.branch.live.update(event.KeyRetry, retry) })
+			j.post(func() { r.live.update(event.KeyRetry, retry) })
 			return
 		}
 		if d.Phase != nil {
 			p := *d.Phase
-			j.post(func() { r.branch.live.update(event.KeyPhase, p) })
+			j.post(func() { r.live.update(event.KeyPhase, p) })
 			return
 		}
 		if next != nil {

@@ -45,7 +45,7 @@ func gapText(n int) string {
 // the process before this one died during a run.
 func (b *branch) recover(crashed bool) error {
 	s := &b.dir.State
-	if s.Status == event.Paused && len(b.open) > 0 && b.mustAsk(b.open) {
+	if s.Status == event.Paused && len(b.open) > 0 && mustAsk(*s, b.open) {
 		// OpenHands takes the next message for an approval, which the user has not given.
 		if err := b.setStatus(event.Waiting); err != nil {
 			return err

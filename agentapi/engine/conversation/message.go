@@ -62,7 +62,7 @@ func (r *run) take(d *delivery) error {
 	if err := r.userMessage(d); err != nil {
 		return err
 	}
-	r.branch.shelf.drop(d)
+	r.shelf.drop(d)
 	return r.branch.update("last_user_message_id", r.branch.dir.State.LastUserMessageID)
 }
 
@@ -74,7 +74,7 @@ func (r *run) userMessage(d *delivery) error {
 		defer r.entitle(r.cfg.Secrets.Mask(text))
 	}
 	extended, activated := r.cfg.Prompt.Message(text, s.ActivatedSkills)
-	extended = append(r.branch.notices.take(r.branch.dir, r.cfg.Log), extended...)
+	extended = append(r.notices.take(r.branch.dir, r.cfg.Log), extended...)
 	id := d.id
 	if id == "" {
 		id = r.cfg.NewID()

@@ -40,7 +40,7 @@ func (b *branch) navigate(id string) error {
 	if err := errors.Join(b.record(event.KeyStatus, s.Status, durable), b.save(durable)); err != nil {
 		return b.storageError(err)
 	}
-	b.door.watchers.Publish(b.snapshot())
+	b.live.send(b.snapshot())
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (b *branch) statusThere() event.Status {
 	switch {
 	case now != event.Waiting && now != event.Paused:
 		return now
-	case len(b.open) > 0 && b.mustAsk(b.open):
+	case len(b.open) > 0 && mustAsk(b.dir.State, b.open):
 		return event.Waiting
 	case now == event.Waiting || len(b.open) > 0:
 		return event.Idle

@@ -18,27 +18,28 @@ const keyRefused = "ohgw_refused_pictures"
 // refused is the value of that member: ids of events by the name of the model.
 type refused map[string][]string
 
-func (b *branch) refusals() (state map[string]json.RawMessage, r refused) {
+// refusals are the agent's state, and its member of that name.
+func refusals(agentState json.RawMessage) (state map[string]json.RawMessage, r refused) {
 	// What cannot be read is nothing that was noted here.
-	_ = json.Unmarshal(b.dir.State.AgentState, &state)
+	_ = json.Unmarshal(agentState, &state)
 	_ = json.Unmarshal(state[keyRefused], &r)
 	return state, r
 }
 
 // hidePictures hides the pictures that the provider of this model has refused, and
-// gives their events. Another model is shown them: it may take what this one does
+// those of the events also. Another model is shown them: it may take what this one does
 // not.
-func (b *branch) hidePictures() map[string]bool {
-	ids := make(map[string]bool)
+func (b *branch) hidePictures(also map[string]bool) {
 	if b.model == nil {
-		return ids
+		return
 	}
-	_, r := b.refusals()
+	ids := make(map[string]bool)
+	maps.Copy(ids, also)
+	_, r := refusals(b.dir.State.AgentState)
 	for _, id := range r[b.model.Info().Model] {
 		ids[id] = true
 	}
 	b.view.Hide(ids)
-	return ids
 }
 
 // suspects are the sets of pictures for which a request may have been refused,
@@ -76,7 +77,7 @@ func (a *agent) suspects(err error) []map[string]bool {
 // refusePictures records that the provider refuses the pictures of these events:
 // the same request without them was answered.
 func (b *branch) refusePictures(ids map[string]bool, err error) error {
-	state, r := b.refusals()
+	state, r := refusals(b.dir.State.AgentState)
 	if state == nil {
 		state = make(map[string]json.RawMessage)
 	}
@@ -95,10 +96,4 @@ func (b *branch) refusePictures(ids map[string]bool, err error) error {
 		return encodeErr
 	}
 	return errors.Join(b.record("agent_state", state, durable), b.save(durable))
-}
-
-func union(a, b map[string]bool) map[string]bool {
-	both := maps.Clone(a)
-	maps.Copy(both, b)
-	return both
 }

@@ -49,12 +49,12 @@ func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.
 		weight := b.view.Append(told)
 		b.follow(e)
 		if b.tokens > 0 {
-			b.tokens += weight.Tokens(b.perImage())
+			b.tokens += weight.Tokens(perImage(b.model))
 		}
 	}
 	b.unsettled = true
 	b.weigh()
-	b.door.watchers.Publish(told)
+	b.live.send(told)
 	return e, nil
 }
 
@@ -87,6 +87,18 @@ func (b *branch) save(sync bool) error {
 	}
 	b.unsettled = true
 	return b.dir.SaveState(sync)
+}
+
+// stored are the state now, and meta.json.
+func (b *branch) stored() (s store.State, meta store.RawMeta, err error) {
+	s, meta = b.dir.State, b.dir.Meta()
+	s.Stats, err = b.stats.Stored()
+	return s.Clone(), meta, err
+}
+
+// fork is what a copy of the conversation begins with; see [store.Dir.Fork].
+func (b *branch) fork(id, from string) (store.State, []event.Event, error) {
+	return b.dir.Fork(id, from)
 }
 
 // state is the part of the state that the seam knows.
@@ -190,7 +202,7 @@ func (b *branch) changed() error {
 
 // publishState publishes the state, which the disk is soon asked to keep.
 func (b *branch) publishState() {
-	b.door.watchers.Publish(b.snapshot())
+	b.live.send(b.snapshot())
 	b.settleSoon()
 }
 
@@ -269,5 +281,5 @@ func (b *branch) watch(after string) (*watch.Stream, error) {
 		}
 		chunks = append(chunks, watch.Log(log), snapshot)
 	}
-	return b.door.watchers.Open(chunks...), nil
+	return b.live.open(chunks...), nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -70,8 +71,7 @@ func (b *branch) toolError(a *event.Action, text string, class event.Classificat
 }
 
 // mustAsk reports whether a person has to say yes to the actions of an answer.
-func (b *branch) mustAsk(actions []event.Event) bool {
-	s := &b.dir.State
+func mustAsk(s store.State, actions []event.Event) bool {
 	return !confirm.Exempt(actions) && slices.ContainsFunc(actions, func(e event.Event) bool {
 		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action))
 	})

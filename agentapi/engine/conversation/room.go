@@ -72,7 +72,7 @@ func (a *agent) plan(need condenser.Need, r room) (condenser.Cut, bool) {
 	if r.hard > 0 && need.Hard() {
 		return condenser.Oldest(a.branch.view, (r.soft-r.fixed)/2, a.weighEvent)
 	}
-	return a.cfg.Condenser.Plan(a.branch.view, need, a.branch.perImage())
+	return a.cfg.Condenser.Plan(a.branch.view, need, perImage(a.branch.model))
 }
 
 // tooLarge is the error for a message that fits into the model's context on no account,
@@ -83,7 +83,7 @@ func (r *run) tooLarge(d *delivery) error {
 		return nil
 	}
 	window := r.branch.model.Info().ContextWindow
-	question := r.agent.scaled(weightOf(d.content).Tokens(r.branch.perImage())) + perMessage
+	question := r.agent.scaled(weightOf(d.content).Tokens(perImage(r.branch.model))) + perMessage
 	tokens, hard := r.agent.fixed(question), window-answerLeast
 	const certain = 2 // an estimate is not as wrong as that
 	if tokens*certain <= hard {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -15,12 +14,15 @@ import (
 // whatever else takes time. It has at most one job at a time, and takes commands while
 // it waits for it.
 type run struct {
-	cfg    *Config
-	host   Host // for tools
-	door   *door
-	branch *branch
-	agent  *agent
-	lease  *time.Ticker
+	cfg     *Config
+	host    Host // for tools
+	door    *door
+	live    *live
+	shelf   *shelf
+	notices *notices
+	lease   *lease
+	branch  *branch
+	agent   *agent
 
 	job     *job
 	running chan struct{} // closed at the end of the run; nil: there was none
@@ -60,10 +62,9 @@ func (r *run) toEnd() {
 	r.costBefore = r.branch.stats.Cost()
 	r.running = make(chan struct{})
 	defer close(r.running)
-	for _, b := range r.door.enterRun() {
-		r.branch.live.update(event.KeyBlock, b)
-	}
-	defer r.door.blocks.End()
+	r.door.dropRequest()
+	r.live.beginRun()
+	defer r.live.endRun()
 	r.beginning = true
 	err := r.begin()
 	r.beginning = false
@@ -85,7 +86,7 @@ func (r *run) toEnd() {
 	if err = r.branch.save(lazily); err != nil {
 		r.cfg.Log.Error("save conversation", "conversation", r.branch.id, "err", err)
 	}
-	r.door.blocks.End() // what comes now is for the next run
+	r.live.endRun() // what comes now is for the next run
 	r.branch.publishState()
 }
 

@@ -7,7 +7,7 @@ import (
 
 // serve is the conversation's goroutine: the only one that changes it.
 func (c *Conversation) serve() {
-	stop := c.run.holdLease()
+	stop := c.lease.hold()
 	defer stop()
 	for c.door.life == alive {
 		c.guard(c.turn)
@@ -23,9 +23,9 @@ func (c *Conversation) serve() {
 	}
 	c.door.shut()
 	if c.door.life == broken { // who hears of the end of the run finds the conversation closed
-		_ = rescue.Do(func() error { c.door.watchers.Publish(c.branch.snapshot()); return nil })
+		_ = rescue.Do(func() error { c.live.send(c.branch.snapshot()); return nil })
 	}
-	c.door.watchers.End(c.door.closed())
+	c.live.end(c.door.closed())
 	tools := c.agent.tools
 	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := rescue.Do(tools.close); err != nil {
@@ -37,14 +37,14 @@ func (c *Conversation) serve() {
 // turn does what has been asked for, and then the next thing that comes.
 func (c *Conversation) turn() {
 	c.work()
-	c.branch.dir.Rest()
+	c.lease.rest()
 	if c.door.life != alive {
 		return
 	}
 	select {
 	case command := <-c.door.commands:
 		command()
-	case <-c.run.lease.C:
+	case <-c.lease.due():
 		c.run.keepLease()
 	case <-c.branch.settle.C:
 		c.branch.settled()

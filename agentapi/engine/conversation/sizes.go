@@ -16,7 +16,7 @@ func (a *agent) estimate(req llm.Request) int64 {
 	for _, t := range req.Tools {
 		w.Bytes += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	return w.Tokens(a.branch.perImage())
+	return w.Tokens(perImage(a.branch.model))
 }
 
 // calibrate notes what a request that was estimated at so many tokens has, besides what a
@@ -40,7 +40,7 @@ func (a *agent) scaled(estimate int64) int64 {
 
 // weighEvent is what an event of the view takes of a request.
 func (a *agent) weighEvent(i int) int64 {
-	return a.scaled(a.branch.view.Weight(i).Tokens(a.branch.perImage())) + perMessage
+	return a.scaled(a.branch.view.Weight(i).Tokens(perImage(a.branch.model))) + perMessage
 }
 
 // earlier is what a request has besides what can never leave.
@@ -106,12 +106,12 @@ func (a *agent) promptTokens() int64 {
 // not known.
 const unknownImage = 2000
 
-// perImage is what an image counts for the model that answers, in tokens.
-func (b *branch) perImage() int64 {
-	if b.model == nil {
+// perImage is what an image counts for a model, in tokens.
+func perImage(m llm.Model) int64 {
+	if m == nil {
 		return unknownImage
 	}
-	info := b.model.Info()
+	info := m.Info()
 	if info.Vision && info.ImageTokens == 0 {
 		return unknownImage
 	}

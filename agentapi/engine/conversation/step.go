@@ -68,18 +68,18 @@ func (r *run) sayBlind() error {
 // that it may refuse, it is asked again without them.
 func (r *run) generate() (*llm.Response, error) {
 	r.agent.refreshTools()
-	hidden := r.branch.hidePictures()
+	r.branch.hidePictures(nil)
 	resp, silent, err := r.request()
 	if err == nil || !silent {
 		return resp, err
 	}
 	for _, suspects := range r.agent.suspects(err) {
-		r.branch.view.Hide(union(hidden, suspects))
+		r.branch.hidePictures(suspects)
 		other, _, otherErr := r.request()
 		if otherErr == nil {
 			return other, r.branch.refusePictures(suspects, err)
 		}
-		r.branch.view.Hide(hidden)
+		r.branch.hidePictures(nil)
 		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
 			return nil, otherErr // it was interrupted
 		}
@@ -114,7 +114,7 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 		r.shown.Reset()
 		r.agent.counted(model, req, resp)
 	} else {
-		r.branch.stats.AddEmpty(model.Info(), *resp, r.cfg.Now())
+		r.branch.spentInVain(model, *resp)
 	}
 	return resp, silent, err
 }
@@ -140,14 +140,14 @@ func (r *run) delta(d event.Delta) {
 	}
 	d.Order = r.order
 	r.order++
-	if r.door.watchers.None() {
+	if r.live.unwatched() {
 		return
 	}
 	if r.item == "" {
 		r.item = r.cfg.NewID()
 	}
 	d.Item = r.item
-	r.branch.live.publish(event.SourceAgent, &d)
+	r.live.publish(event.SourceAgent, &d)
 }
 
 // itemID is the id of the event for what the model has written: that of its deltas,

@@ -42,8 +42,7 @@ func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, spa
 	case err != nil:
 		return false, err
 	}
-	r.branch.spent(model, resp)
-	r.branch.known.makeUnique(&resp)
+	r.branch.received(model, &resp)
 	replaced := 0
 	for _, i := range cut.Gone {
 		replaced += r.branch.view.Weight(i).Bytes
