@@ -113,12 +113,12 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d.completions = completions.New(d.core, cfg.Options)
-	d.responses = responses.New(d.completions)
+	d.responses = responses.New(d.core, d.completions)
 	d.conversations = conversations.New(d.core, items, d.responses.Store, d.responses.Forget)
 	d.handler = d.routes()
-	d.core.Chores.Go(d.sweep)
+	d.core.Go(d.sweep)
 	if cfg.StateDir != "" {
-		d.core.Chores.Go(d.removeLeftovers)
+		d.core.Go(d.removeLeftovers)
 	}
 	d.close = sync.OnceValue(func() error {
 		d.core.Close()
@@ -127,7 +127,7 @@ func New(cfg Config) (*Daemon, error) {
 			err = errors.Join(err, d.cfg.Native.Close())
 		}
 		d.completions.Close()
-		d.core.Chores.Wait()
+		d.core.Wait()
 		return err
 	})
 	return d, nil
@@ -143,14 +143,14 @@ func (d *Daemon) sweep() {
 	for {
 		select {
 		case <-ticker.C:
-		case <-d.core.Life.Done():
+		case <-d.core.Life().Done():
 			return
 		}
 		before := d.core.Now().Add(-d.cfg.ResponsesTTL)
-		if err := d.conversations.Sweep(before); err != nil && d.core.Life.Err() == nil {
+		if err := d.conversations.Sweep(before); err != nil && d.core.Life().Err() == nil {
 			d.core.Logger.Warn("cannot remove unused conversations", "err", err)
 		}
-		if err := d.responses.Sweep(before); err != nil && d.core.Life.Err() == nil {
+		if err := d.responses.Sweep(before); err != nil && d.core.Life().Err() == nil {
 			d.core.Logger.Warn("cannot remove old responses", "err", err)
 		}
 	}

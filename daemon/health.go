@@ -63,7 +63,7 @@ func (d *Daemon) root() gate.Handler {
 func (d *Daemon) health() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
 		h := Health{Status: "ok"}
-		if d.core.Draining.Load() {
+		if d.core.IsDraining() {
 			h.Status = "draining"
 		}
 		client, err := d.core.Identify(r)
@@ -94,7 +94,7 @@ func (d *Daemon) health() gate.Handler {
 // that: it needs no key.
 func (d *Daemon) ready() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
-		if d.core.Draining.Load() {
+		if d.core.IsDraining() {
 			return gate.NewProblem(gate.CodeNotReady, "ohgw is shutting down.", nil)
 		}
 		if err := d.core.State.Check(); err != nil {

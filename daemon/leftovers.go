@@ -24,7 +24,7 @@ const (
 // processes left in the state directory.
 func (d *Daemon) removeLeftovers() {
 	before, next := d.core.Now(), leftoversAfter
-	for pause.For(d.core.Life, next) == nil {
+	for pause.For(d.core.Life(), next) == nil {
 		left := atomicfile.Leftovers{Dir: d.cfg.StateDir, Before: before, Enter: hasRecords}
 		if next == leftoversEvery {
 			left.Before = d.core.Now().Add(-keepTemps)

@@ -68,7 +68,7 @@ func (d *Daemon) withNative(next http.Handler) http.Handler {
 
 // native answers a request that needs a key. Failures have the agent-server's form.
 func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
-	if d.core.Draining.Load() {
+	if d.core.IsDraining() {
 		through.WriteError(x, http.StatusServiceUnavailable, "ohgw is shutting down; try again in a moment.")
 		return
 	}

@@ -24,7 +24,7 @@ const maxProgress = 64 << 10
 
 // Answer writes what a job produces to one client.
 type Answer struct {
-	API        *API
+	api        *API
 	X          *gate.Exchange
 	call       *Call
 	at         Place
@@ -41,7 +41,7 @@ type Answer struct {
 
 func newAnswer(api *API, x *gate.Exchange, s *Started) *Answer {
 	return &Answer{
-		API: api, X: x, call: s.call, at: s.at, model: s.model(), Attachment: s.Attachment,
+		api: api, X: x, call: s.call, at: s.at, model: s.model(), Attachment: s.Attachment,
 		id: openai.CompletionPrefix + s.AnswerID(), created: s.Created().Unix(),
 	}
 }
@@ -89,7 +89,7 @@ func IsGap(err error) bool { return errors.Is(err, run.ErrBehind) || errors.Is(e
 // showsText reports whether the client is shown text while it is made. All others
 // get the answer from the end of the job, and miss nothing where there is a gap.
 func (a *Answer) showsText() bool {
-	return a.call.Stream && !a.API.AnswerOnly && a.call.Schema == nil
+	return a.call.Stream && !a.api.AnswerOnly && a.call.Schema == nil
 }
 
 // next waits for the next update, no longer than until quiet if there is a limit.
@@ -108,7 +108,7 @@ func (a *Answer) reasoning(u turn.Update) string {
 	if a.thought && u.Text != "" {
 		line = "\n" + line
 	}
-	if u.Text == "" || a.API.HideProgress || a.progress+len(line) > maxProgress {
+	if u.Text == "" || a.api.HideProgress || a.progress+len(line) > maxProgress {
 		return ""
 	}
 	a.progress += len(line)
@@ -123,7 +123,7 @@ func (a *Answer) thoughts(u turn.Update) string {
 	if !a.thought { // it begins a line
 		text = strings.TrimLeft(text, "\n")
 	}
-	if text == "" || a.API.HideProgress || a.progress+len(text) > maxProgress {
+	if text == "" || a.api.HideProgress || a.progress+len(text) > maxProgress {
 		return ""
 	}
 	a.progress += len(text)
@@ -155,12 +155,12 @@ func (a *Answer) End(ctx context.Context) Ending {
 		e.Problem = goesOn(e.Problem)
 	}
 	a.X.Failure, a.X.Seen.Code = e.Problem, e.Problem.Wire.Code
-	a.API.models.doubt(ctx, e.Problem)
+	a.api.models.doubt(ctx, e.Problem)
 	// A failure that reached a client before is repeated; its time begins again
 	// with this repetition, so it is counted before it is written.
 	if a.Attachment.Replayed() && !a.Attachment.RepeatsUntil().IsZero() {
 		a.Attachment.Delivered()
-		e.Problem = again(e.Problem, a.Attachment.RepeatsUntil().Sub(a.API.Now()))
+		e.Problem = again(e.Problem, a.Attachment.RepeatsUntil().Sub(a.api.core.Now()))
 	}
 	return e
 }

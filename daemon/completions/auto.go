@@ -146,7 +146,7 @@ func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (stri
 		if id == "" {
 			continue
 		}
-		about, err := api.Runs.About(ctx, who, id)
+		about, err := api.core.Runs.About(ctx, who, id)
 		if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
 			return "", err
 		}
@@ -213,20 +213,20 @@ func (api *API) route(ctx context.Context, agents []agentapi.Profile, text strin
 	}
 	limited, cancel := context.WithTimeout(ctx, routeWait)
 	defer cancel()
-	defer context.AfterFunc(api.Life, cancel)()
+	defer context.AfterFunc(api.core.Life(), cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
 		answer, err = api.Complete(limited, routePrompt(agents, text))
 		return err
 	})
 	if err != nil {
-		api.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", ruled.Agent, "err", err)
+		api.core.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", ruled.Agent, "err", err)
 		return ruled, routedByRule
 	}
 	if p, ok := agentNamed(agents, answer.Text); ok {
 		return p, routedByModel
 	}
-	api.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", ruled.Agent)
+	api.core.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", ruled.Agent)
 	return ruled, routedByRule
 }
 

@@ -71,7 +71,7 @@ func (api *API) Receive(x *gate.Exchange, r *http.Request, c *Call) (*Started, e
 		api.models.doubt(r.Context(), problem)
 		return nil, problem
 	}
-	x.Header().Set(gate.HeaderSandbox, api.SandboxStatus(r.Context()).Level)
+	x.Header().Set(gate.HeaderSandbox, api.core.SandboxStatus(r.Context()).Level)
 	return s, nil
 }
 
@@ -92,7 +92,7 @@ func (api *API) readCall(x *gate.Exchange, r *http.Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := openai.ParseChat(body, api.OpenAILimits())
+	parsed, err := openai.ParseChat(body, api.core.OpenAILimits())
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (o Options) withDefaults() Options {
 // API answers chat completions, and lists the models. Make one with New, end it
 // with Close.
 type API struct {
-	*gate.Core
+	core *gate.Core
 	Options
 	chats       *chats.Registry
 	models      *catalogue
@@ -83,7 +83,7 @@ type API struct {
 // New returns the API of a daemon.
 func New(core *gate.Core, o Options) *API {
 	return &API{
-		Core: core, Options: o.withDefaults(), directCalls: make(chan struct{}, maxDirect),
+		core: core, Options: o.withDefaults(), directCalls: make(chan struct{}, maxDirect),
 		chats:  chats.Open(chats.Config{StateDir: core.StateDir, Now: core.Now, Logger: core.Logger, Loose: core.OneShotTTL}),
 		models: newCatalogue(core.Backend, core.Now, core.QuestionFailed),
 	}

@@ -30,7 +30,7 @@ func (api *API) inChat(client gate.Client, c *Call, h http.Header) *Call {
 		return &in
 	}
 	// Where it is not there any more, a new one is told what was said.
-	if c.Named == "" && api.Runs.IsOneShot(client.Access(), c.Continues) {
+	if c.Named == "" && api.core.Runs.IsOneShot(client.Access(), c.Continues) {
 		in.Named, in.Once = c.Continues, true
 	}
 	return &in
@@ -71,6 +71,6 @@ func (a *Answer) noteShown() {
 	case a.at.visit != nil:
 		a.at.visit.Shown(a.Attachment.ConversationID())
 	case a.call.Options.Conversation == "":
-		a.API.chats.Remember(a.X.Client.ID, a.model, a.Attachment.ConversationID(), a.call.History, a.call.Text, &a.text)
+		a.api.chats.Remember(a.X.Client.ID, a.model, a.Attachment.ConversationID(), a.call.History, a.call.Text, &a.text)
 	}
 }

@@ -78,14 +78,14 @@ func (api *API) housekeep(ctx context.Context, x *gate.Exchange, c *Call, profil
 		x.Header().Set(gate.HeaderIgnored, strings.Join(ignored, ", "))
 	}
 	x.Note(slog.String("task", string(task)))
-	began := api.Now()
+	began := api.core.Now()
 	answer, by, err := api.directAnswer(ctx, c, profile.Name, task)
 	if err != nil {
 		return err
 	}
 	u := answer.Usage
-	api.Metrics.Housekeeping(metrics.Housekeeping{
-		Profile: profile.Name, Task: string(task), By: by, Took: api.Now().Sub(began),
+	api.core.Metrics.Housekeeping(metrics.Housekeeping{
+		Profile: profile.Name, Task: string(task), By: by, Took: api.core.Now().Sub(began),
 		Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CachedTokens, CacheWrite: u.CacheWriteTokens, Reasoning: u.ReasoningTokens, Cost: u.Cost,
 	})
 	x.Note(slog.String("by", by))
@@ -119,7 +119,7 @@ func (api *API) directAnswer(ctx context.Context, c *Call, profile string, task 
 	}
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	defer context.AfterFunc(api.Life, cancel)()
+	defer context.AfterFunc(api.core.Life(), cancel)()
 	answer, err = api.completion(limited, c, profile, task)
 	if err == nil {
 		return answer, byLLM, nil
@@ -127,13 +127,13 @@ func (api *API) directAnswer(ctx context.Context, c *Call, profile string, task 
 	if ctx.Err() != nil {
 		return answer, "", ctx.Err()
 	}
-	if api.Life.Err() != nil && !hasRule {
+	if api.core.Life().Err() != nil && !hasRule {
 		return answer, "", gate.NewProblem(gate.CodeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 	}
 	if !hasRule {
 		return answer, "", api.cannotAnswer(err)
 	}
-	api.Logger.WarnContext(ctx, "housekeeping answered by rule; the model failed", "task", string(task), "profile", profile, "err", withoutWords(err))
+	api.core.Logger.WarnContext(ctx, "housekeeping answered by rule; the model failed", "task", string(task), "profile", profile, "err", withoutWords(err))
 	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
 }
 
@@ -207,7 +207,7 @@ func prompt(c *Call, profile string) Prompt {
 
 // writeAnswer writes an answer that is whole, in the form that was asked for.
 func (api *API) writeAnswer(x *gate.Exchange, c *Call, answer Completion) error {
-	id, created, usage := newCompletionID(), api.Now().Unix(), UsageOf(answer.Usage)
+	id, created, usage := newCompletionID(), api.core.Now().Unix(), UsageOf(answer.Usage)
 	function, finish := c.Function(), openai.FinishStop
 	if function != "" {
 		finish = c.Format.Finish

@@ -68,7 +68,7 @@ type model struct {
 // modelOf finds the model of a call. The conversation that the call names must be open
 // to its client.
 func (api *API) modelOf(ctx context.Context, client gate.Client, c *Call) (model, error) {
-	if err := api.Runs.MayName(client.Access(), c.InConversation()); err != nil {
+	if err := api.core.Runs.MayName(client.Access(), c.InConversation()); err != nil {
 		return model{}, c.explain(err)
 	}
 	p, old, err := api.resolve(ctx, client, c.Model)
@@ -168,7 +168,7 @@ func title(p agentapi.Profile) string {
 func (api *API) model(id, name string, p agentapi.Profile) openai.Model {
 	created := p.Modified
 	if created.Unix() <= 0 { // unknown, and clients insist on a time
-		created = api.Began
+		created = api.core.Began
 	}
 	// "anthropic/claude" reads "anthropic claude".
 	description := strings.Replace(p.Model, "/", " ", 1)

@@ -90,10 +90,10 @@ func (api *API) chatPlace(id chats.ID, visit *chats.Visit) string {
 
 // chatRoot is where the directories of chats are.
 func (api *API) chatRoot() string {
-	if api.Workspace != "" {
-		return api.Workspace
+	if api.core.Workspace != "" {
+		return api.core.Workspace
 	}
-	return filepath.Join(api.StateDir, gate.Workspaces)
+	return filepath.Join(api.core.StateDir, gate.Workspaces)
 }
 
 // model is the profile at a place as a model ID.

@@ -69,7 +69,7 @@ func TestACallRunsInTheConversationOfItsChat(t *testing.T) {
 	t.Parallel()
 	registry := chats.Open(chats.Config{Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(registry.Close)
-	api := &API{Core: &gate.Core{}, chats: registry}
+	api := &API{core: &gate.Core{}, chats: registry}
 	call := &Call{Chat: &chats.Request{ID: chats.ID{Token: "t", Model: "m", Source: "s", Value: "v"}, Text: "hello"}}
 	var first string
 	for range 2 {

@@ -60,7 +60,7 @@ func (api *API) routeByMeta(ctx context.Context, c choice, text string) (agentap
 	}
 	limited, cancel := context.WithTimeout(ctx, routeWait)
 	defer cancel()
-	defer context.AfterFunc(api.Life, cancel)()
+	defer context.AfterFunc(api.core.Life(), cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
 		answer, err = api.Complete(limited, routerPrompt(r, text))

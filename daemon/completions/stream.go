@@ -30,7 +30,7 @@ func (a *Answer) stream(ctx context.Context) error {
 		events: sse.NewWriter(a.X, a.X.FlushNow),
 	}
 	a.X.StreamHeaders()
-	defer a.API.Metrics.StreamOpens()()
+	defer a.api.core.Metrics.StreamOpens()()
 	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a *Answer) stream(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.Updates(ctx, a.API.Heartbeat, s.show, s.beat); err != nil {
+	if err := a.Updates(ctx, a.api.Heartbeat, s.show, s.beat); err != nil {
 		return s.stopped(err)
 	}
 	return s.finish(ctx)
@@ -82,7 +82,7 @@ func (s *streamer) show(u turn.Update) error {
 		return s.phase(u.Phase)
 	case turn.Text:
 		switch {
-		case s.API.AnswerOnly:
+		case s.api.AnswerOnly:
 		case s.call.Schema == nil:
 			return s.content(u.Text)
 		default:

@@ -44,7 +44,7 @@ func (s *Started) model() string {
 
 // submit finds or starts the run that answers a call.
 func (api *API) submit(x *gate.Exchange, r *http.Request, c *Call, m model) (*Started, error) {
-	workspace, err := api.NamedWorkspace(r, x.Client, c.Options)
+	workspace, err := api.core.NamedWorkspace(r, x.Client, c.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, err
 	if at.routed {
 		x.Header().Set(gate.HeaderRouted, at.model())
 	}
-	att, err := api.Runs.Admit(api.request(x, r, q, at))
+	att, err := api.core.Runs.Admit(api.request(x, r, q, at))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 		Place: at.Place,
 		Terms: run.Terms{
 			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive, Note: at.note,
-			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.ConfirmFloor(r, x.Client), Least: x.Client.Confirm,
+			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.core.ConfirmFloor(r, x.Client), Least: x.Client.Confirm,
 		},
 		Words: api.words(c, at),
 		Course: run.Course{

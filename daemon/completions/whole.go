@@ -24,7 +24,7 @@ type WholeWriter struct {
 func (a *Answer) whole(ctx context.Context) error {
 	a.X.Seen.Answer = gate.AnswerWhole
 	p := &WholeWriter{Answer: a}
-	if err := a.Updates(ctx, a.API.WholeHeartbeat, p.show, p.Beat); err != nil {
+	if err := a.Updates(ctx, a.api.WholeHeartbeat, p.show, p.Beat); err != nil {
 		return err
 	}
 	e := a.End(ctx)

@@ -43,7 +43,7 @@ func (api *API) addItems() gate.Handler {
 		if err != nil {
 			return err
 		}
-		items, err := openai.ParseItems(body, api.OpenAILimits())
+		items, err := openai.ParseItems(body, api.core.OpenAILimits())
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (a *adder) look(ctx context.Context, items []openai.ClientItem) error {
 		return nil
 	}
 	a.named, a.answers = make(map[string]any), make(map[string]bool)
-	page, err := a.api.Runs.Items(ctx, a.access, a.id, turn.ItemQuery{Newest: true, Limit: maxTurnItems})
+	page, err := a.api.core.Runs.Items(ctx, a.access, a.id, turn.ItemQuery{Newest: true, Limit: maxTurnItems})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *adder) look(ctx context.Context, items []openai.ClientItem) error {
 		a.newest = slices.Clone(page.Items[:i+1])
 		slices.Reverse(a.newest)
 	}
-	if page, err = a.api.Runs.Items(ctx, a.access, a.id, turn.ItemQuery{Newest: true, Details: true, Limit: 1}); err != nil {
+	if page, err = a.api.core.Runs.Items(ctx, a.access, a.id, turn.ItemQuery{Newest: true, Details: true, Limit: 1}); err != nil {
 		return err
 	}
 	if len(page.Items) > 0 {
@@ -259,7 +259,7 @@ func (api *API) agentItem(ctx context.Context, access run.Access, k known, name 
 	if ref.Event == "" {
 		return nil, nil
 	}
-	page, err := api.Runs.Items(ctx, access, k.id, turn.ItemQuery{After: ref, Inclusive: true, Details: true, Limit: gate.MaxItems})
+	page, err := api.core.Runs.Items(ctx, access, k.id, turn.ItemQuery{After: ref, Inclusive: true, Details: true, Limit: gate.MaxItems})
 	if agentapi.IsUnknownEvent(err) {
 		return nil, nil
 	}

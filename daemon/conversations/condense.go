@@ -15,7 +15,7 @@ import (
 // call of the model, and is given up when the client leaves.
 func (api *API) CondenseConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
-		done, err := api.Runs.Condense(r.Context(), access, id)
+		done, err := api.core.Runs.Condense(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrUnsupported) {
 			return gate.NewProblem(gate.CodeNoCondenser, agentapi.PublicMessage(err, "The agent of this conversation cannot summarize it."), err)
 		}

@@ -14,7 +14,7 @@ import (
 // API answers requests about conversations, and lists the runs in them. Make one
 // with New.
 type API struct {
-	*gate.Core
+	core      *gate.Core
 	items     *clientitems.Store
 	responses *responses.Store
 	// forget deletes what belongs to a conversation that was deleted.
@@ -24,5 +24,5 @@ type API struct {
 // New returns the API of a daemon; forget deletes what else belongs to a
 // conversation that was deleted.
 func New(core *gate.Core, items *clientitems.Store, stored *responses.Store, forget func(conversation string)) *API {
-	return &API{Core: core, items: items, responses: stored, forget: forget}
+	return &API{core: core, items: items, responses: stored, forget: forget}
 }

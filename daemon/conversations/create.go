@@ -29,7 +29,7 @@ func (o Owners) Forget(conversation string) error {
 // added is what clients added to a conversation that is open to the caller; nil:
 // nothing.
 func (api *API) added(access run.Access, id string) (*clientitems.Record, error) {
-	at, err := api.Runs.Sought(access, id)
+	at, err := api.core.Runs.Sought(access, id)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (api *API) known(ctx context.Context, access run.Access, id string) (known,
 	if k.rec, err = api.added(access, id); err != nil {
 		return k, err
 	}
-	k.about, err = api.Runs.About(ctx, access, id)
+	k.about, err = api.core.Runs.About(ctx, access, id)
 	k.agent = err == nil
 	if errors.Is(err, agentapi.ErrConversationNotFound) && unused(k.rec) {
 		err = nil
@@ -75,7 +75,7 @@ func (k *known) wire(api *API) openai.Conversation {
 		created = k.rec.Created
 	}
 	if created.Unix() <= 0 { // unknown, and clients insist on a time
-		created = api.Began
+		created = api.core.Began
 	}
 	return openai.NewConversation(k.id, created.Unix(), metadata, openai.ConversationExtension{Title: k.about.Title, Profile: k.about.Profile})
 }
@@ -87,22 +87,22 @@ func (api *API) CreateConversation() gate.Handler {
 		if err != nil {
 			return err
 		}
-		req, err := openai.ParseConversation(body, api.OpenAILimits())
+		req, err := openai.ParseConversation(body, api.core.OpenAILimits())
 		if err != nil {
 			return err
 		}
 		access := x.Client.Access()
-		rec := &clientitems.Record{ID: uuid.New(), Created: api.Now(), Made: true, Metadata: req.Metadata}
+		rec := &clientitems.Record{ID: uuid.New(), Created: api.core.Now(), Made: true, Metadata: req.Metadata}
 		a := adder{api: api, access: access, known: known{id: rec.ID, rec: rec}}
 		if err := a.add(req.Items); err != nil {
 			return err
 		}
 		rec.Items = a.change.Add
-		if err := api.Runs.Reserve(access, rec.ID); err != nil {
+		if err := api.core.Runs.Reserve(access, rec.ID); err != nil {
 			return err
 		}
 		if err := api.items.Create(rec); err != nil {
-			return errors.Join(stored(err), api.Runs.Discard(rec.ID))
+			return errors.Join(stored(err), api.core.Runs.Discard(rec.ID))
 		}
 		k := known{id: rec.ID, rec: rec}
 		x.Header().Set(gate.HeaderConversation, rec.ID)
@@ -139,7 +139,7 @@ func (api *API) updateConversation() gate.Handler {
 // removeUnused removes a conversation that was created here and that no agent has;
 // missing is the error where there is none.
 func (api *API) removeUnused(access run.Access, id string, missing error) error {
-	at, err := api.Runs.Sought(access, id)
+	at, err := api.core.Runs.Sought(access, id)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (api *API) removeUnused(access run.Access, id string, missing error) error 
 	case errors.Is(err, clientitems.ErrNotFound), err == nil && !unused(rec):
 		return missing
 	}
-	return api.Runs.Discard(id)
+	return api.core.Runs.Discard(id)
 }
 
 // stored is err as that of the state directory, where the disk is its reason.
@@ -166,10 +166,10 @@ func stored(err error) error {
 // Sweep removes what clients added to conversations that no agent has, where
 // nothing was changed since.
 func (api *API) Sweep(before time.Time) error {
-	return api.items.Sweep(api.Life, before, func(id string) error {
-		_, err := api.Runs.About(api.Life, run.Access{Person: true}, id)
-		if errors.Is(err, agentapi.ErrConversationNotFound) && !api.Runs.IsBusy(id) {
-			return api.Runs.Discard(id)
+	return api.items.Sweep(api.core.Life(), before, func(id string) error {
+		_, err := api.core.Runs.About(api.core.Life(), run.Access{Person: true}, id)
+		if errors.Is(err, agentapi.ErrConversationNotFound) && !api.core.Runs.IsBusy(id) {
+			return api.core.Runs.Discard(id)
 		}
 		return nil // it exists, or that is not known
 	})

@@ -40,7 +40,7 @@ type Skill struct {
 // and the skills of a conversation, and why one of them is not there.
 func (api *API) ListExtensions() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
-		found, err := api.Runs.Extensions(r.Context(), access, id)
+		found, err := api.core.Runs.Extensions(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrUnsupported) {
 			found, err = agentapi.Extensions{Note: agentapi.PublicMessage(err, "The agent does not list its MCP servers and skills.")}, nil
 		}

@@ -32,13 +32,13 @@ func (api *API) Grant() gate.Handler {
 		}
 		// First whether the client has the conversation, so that every other answer
 		// is about one of its own.
-		if _, err := api.Runs.About(r.Context(), access, id); err != nil {
+		if _, err := api.core.Runs.About(r.Context(), access, id); err != nil {
 			return err
 		}
 		if err := mayGrant(r, x.Client); err != nil {
 			return err
 		}
-		err = api.Runs.Allow(r.Context(), access, id, agentapi.Grant{Access: g.Access, Target: g.Target, Scope: agentapi.GrantScope(g.Scope)})
+		err = api.core.Runs.Allow(r.Context(), access, id, agentapi.Grant{Access: g.Access, Target: g.Target, Scope: agentapi.GrantScope(g.Scope)})
 		switch {
 		case errors.Is(err, agentapi.ErrUnsupported):
 			return gate.NewProblem(gate.CodeNoGrants, agentapi.PublicMessage(err, "The agent of this conversation does not run in a sandbox of ohgw."), err)

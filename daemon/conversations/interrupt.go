@@ -41,11 +41,11 @@ func (api *API) Interrupt() gate.Handler {
 // it stopped. Where there was none, a conversation that is not open to the client is
 // one that it does not have; who stops the turns of all tokens is not told apart.
 func (api *API) stop(ctx context.Context, client gate.Client, id, key string) (n int, err error) {
-	if n = api.Runs.Stop(client.Reach(), id, key); n > 0 {
+	if n = api.core.Runs.Stop(client.Reach(), id, key); n > 0 {
 		return n, nil
 	}
 	if key == "" {
-		stopped, err := api.Runs.StopUnattended(ctx, client.Reach(), id)
+		stopped, err := api.core.Runs.StopUnattended(ctx, client.Reach(), id)
 		if err != nil || stopped {
 			return 1, err
 		}

@@ -37,7 +37,7 @@ type conversationHandler func(x *gate.Exchange, r *http.Request, access run.Acce
 
 // conversation reads the id of the path.
 func (api *API) conversation(next conversationHandler) gate.Handler {
-	return api.Private(func(x *gate.Exchange, r *http.Request) error {
+	return api.core.Private(func(x *gate.Exchange, r *http.Request) error {
 		id, err := pathConversation(r)
 		if err != nil {
 			return err
@@ -97,14 +97,14 @@ func (api *API) getConversation() gate.Handler {
 // deleteConversation answers DELETE /v1/conversations/{id}.
 func (api *API) deleteConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
-		err := api.Runs.Remove(r.Context(), access, id)
+		err := api.core.Runs.Remove(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrConversationNotFound) {
 			err = api.removeUnused(access, id, err)
 		}
 		if err != nil {
 			return err
 		}
-		api.Chores.Go(func() { api.forget(id) })
+		api.core.Go(func() { api.forget(id) })
 		return x.Encode(openai.NewDeletedConversation(id))
 	})
 }

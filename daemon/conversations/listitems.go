@@ -125,7 +125,7 @@ func (l *itemLister) clients(event string, behind *clientitems.Item) {
 func (l *itemLister) agents(ctx context.Context, q turn.ItemQuery) error {
 	for !l.full() {
 		q.Limit = l.q.Limit + 1 - len(l.data)
-		page, err := l.api.Runs.Items(ctx, l.access, l.id, q)
+		page, err := l.api.core.Runs.Items(ctx, l.access, l.id, q)
 		if err != nil {
 			return err
 		}

@@ -44,9 +44,9 @@ const (
 // operator those of all.
 func (api *API) ListRuns() gate.Handler {
 	return func(x *gate.Exchange, _ *http.Request) error {
-		now := api.Now()
+		now := api.core.Now()
 		list := RunList{Object: "list", Data: []Run{}}
-		for _, r := range api.Runs.Runs(x.Client.Reach()) {
+		for _, r := range api.core.Runs.Runs(x.Client.Reach()) {
 			list.Data = append(list.Data, describeRun(r, now))
 		}
 		return x.Encode(list)

@@ -84,7 +84,7 @@ func (core *Core) Private(next Handler) Handler {
 			return err
 		}
 		x.Client, x.tellsPaths = client, client.Chooses() && !FromPage(r)
-		if core.Draining.Load() {
+		if core.IsDraining() {
 			return NewProblem(CodeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 		}
 		return next(x, r)

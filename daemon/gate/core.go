@@ -106,15 +106,14 @@ type Core struct {
 	Metrics *metrics.Metrics
 	State   stateDir
 	Began   time.Time // of the daemon
-	// Life ends when a drain is over, and with the daemon. Chores is what goes on until
-	// then.
-	Life   context.Context
-	Chores sync.WaitGroup
 
-	Draining   atomic.Bool
+	chores sync.WaitGroup
+
+	draining   atomic.Bool
 	drains     context.Context // ends when a drain begins
 	beginDrain context.CancelFunc
-	End        context.CancelFunc
+	life       context.Context
+	end        context.CancelFunc
 }
 
 // NewCore returns the core of a daemon; m counts what happens.
@@ -122,18 +121,33 @@ func NewCore(cfg Config, m *metrics.Metrics) *Core {
 	cfg = cfg.withDefaults()
 	core := &Core{Config: cfg, Metrics: m, Began: cfg.Now(), State: stateDir{path: cfg.StateDir, now: cfg.Now}}
 	core.drains, core.beginDrain = context.WithCancel(context.Background())
-	core.Life, core.End = context.WithCancel(context.Background())
+	core.life, core.end = context.WithCancel(context.Background())
 	return core
 }
 
 // Drain refuses new requests from now on.
 func (core *Core) Drain() {
-	core.Draining.Store(true)
+	core.draining.Store(true)
 	core.beginDrain()
 }
+
+// IsDraining reports whether new requests are refused.
+func (core *Core) IsDraining() bool { return core.draining.Load() }
+
+// End ends what goes on beside requests: a drain is over.
+func (core *Core) End() { core.end() }
+
+// Life ends when a drain is over, and with the daemon.
+func (core *Core) Life() context.Context { return core.life }
+
+// Go starts what goes on beside requests. It ends with the life of the daemon.
+func (core *Core) Go(chore func()) { core.chores.Go(chore) }
+
+// Wait returns when all of that has ended.
+func (core *Core) Wait() { core.chores.Wait() }
 
 // Close ends the life of the daemon.
 func (core *Core) Close() {
 	core.beginDrain()
-	core.End()
+	core.end()
 }

@@ -8,17 +8,19 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/daemon/completions"
+	"github.com/ohgw/ohgw/daemon/gate"
 )
 
 // API answers requests about responses: each is made as a chat completion is.
 // Make one with New.
 type API struct {
-	*completions.API
-	Store     *Store
-	rejoining sync.Mutex // held while a response of an earlier process is taken up
+	core        *gate.Core
+	completions *completions.API // makes the answers
+	Store       *Store
+	rejoining   sync.Mutex // held while a response of an earlier process is taken up
 }
 
 // New returns the API of a daemon.
-func New(api *completions.API) *API {
-	return &API{API: api, Store: Open(api.StateDir)}
+func New(core *gate.Core, api *completions.API) *API {
+	return &API{core: core, completions: api, Store: Open(core.StateDir)}
 }

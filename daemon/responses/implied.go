@@ -38,7 +38,7 @@ func (p *response) imply(h http.Header, branch string) error {
 
 // past says which responses in memory count for the request.
 func (p *response) past() Past {
-	return Past{Token: p.client.ID, Model: p.ask.Model, Now: p.api.Now(), Loose: p.api.OneShotTTL}
+	return Past{Token: p.client.ID, Model: p.ask.Model, Now: p.api.core.Now(), Loose: p.api.core.OneShotTTL}
 }
 
 // byItem finds the response that the last item of an earlier answer belongs to,
@@ -74,7 +74,7 @@ func (p *response) bySaid(h http.Header) *Record {
 	if n := len(p.History); n == 0 || p.History[n-1].Role != "assistant" {
 		return nil
 	}
-	if _, named := p.api.Chats.Find(h, p.ask.Label, p.client.ChatBy); named {
+	if _, named := p.api.completions.Chats.Find(h, p.ask.Label, p.client.ChatBy); named {
 		return nil
 	}
 	return p.api.Store.BySaid(p.past(), chats.Transcript(p.History))
@@ -92,7 +92,7 @@ func (p *response) repeatsChat() bool {
 func (p *response) said() completions.Said {
 	if p.prev == nil {
 		said := completions.Said{}
-		if p.repeatsChat() && p.api.Quoted(p.Call) != "" {
+		if p.repeatsChat() && p.api.completions.Quoted(p.Call) != "" {
 			said.Kind = string(chats.Quoted)
 		}
 		return said
@@ -121,12 +121,12 @@ func (p *response) said() completions.Said {
 // composer returns what says what goes before the message in a conversation that may
 // have to be copied or made again.
 func (p *response) composer(instructions string) func(info agentapi.Info, forked bool) (text, kind, line string) {
-	quoted := p.api.Quoted(p.Call)
+	quoted := p.api.completions.Quoted(p.Call)
 	if !p.implied {
 		quoted = openai.Quote(p.chain(), openai.MaxQuote)
 	}
 	news := ""
-	if !p.api.IgnoreHistory {
+	if !p.api.completions.IgnoreHistory {
 		news = chats.News(p.unknown)
 	}
 	return func(info agentapi.Info, forked bool) (text, kind, line string) {

@@ -51,7 +51,7 @@ func (api *API) Respond() gate.Handler {
 		if err != nil {
 			return err
 		}
-		s, err := api.Receive(x, r, p.Call)
+		s, err := api.completions.Receive(x, r, p.Call)
 		if err == nil && s == nil {
 			p.release()
 			return nil // answered without an agent
@@ -67,7 +67,7 @@ func (api *API) Respond() gate.Handler {
 		if !ok {
 			return gate.NewProblem(gate.CodeInternal, "Internal error in ohgw; its log has the cause.", errors.New("a run without a response"))
 		}
-		w := &responder{Answer: api.AnswerOf(x, s), live: live, api: api}
+		w := &responder{Answer: api.completions.AnswerOf(x, s), live: live, api: api}
 		x.Note(slog.String("response_id", live.ID()))
 		switch {
 		case p.ask.Stream:
@@ -85,12 +85,12 @@ func (api *API) readResponse(x *gate.Exchange, r *http.Request) (*response, erro
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := openai.ParseResponse(body, api.OpenAILimits())
+	parsed, err := openai.ParseResponse(body, api.core.OpenAILimits())
 	if err != nil {
 		return nil, err
 	}
 	x.Note(slog.String("model", gate.LogPath(parsed.Model)), slog.Bool("stream", parsed.Stream))
-	if err := api.CheckHosts(r.Context(), parsed.Images); err != nil {
+	if err := api.completions.CheckHosts(r.Context(), parsed.Images); err != nil {
 		return nil, err
 	}
 	schema, err := completions.SchemaOf(parsed.Format)
@@ -238,8 +238,8 @@ func (route) Name() string { return "responses" }
 func (p route) Observer(c *completions.Call, profile string) run.Observer {
 	cfg := Config{
 		Response: openai.Response{Model: p.ask.Model, Background: p.ask.Background, Echo: p.ask.Echo}, Record: p.record(c, profile),
-		Store: p.api.Store, Steps: p.ask.Stream && !p.api.AnswerOnly, Silent: p.api.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
-		Form: c.Schema != nil, Function: c.Function(), Conclude: concludeResponse(p.codex, c.Format), Failed: p.api.notStored, Now: p.api.Now,
+		Store: p.api.Store, Steps: p.ask.Stream && !p.api.completions.AnswerOnly, Silent: p.api.completions.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
+		Form: c.Schema != nil, Function: c.Function(), Conclude: concludeResponse(p.codex, c.Format), Failed: p.api.notStored, Now: p.api.core.Now,
 	}
 	if c.Chat == nil && p.repeatsChat() {
 		cfg.Asked = chats.Transcript(append(slices.Clone(c.History), openai.Turn{Role: "user", Text: c.Text}))
@@ -275,7 +275,7 @@ func (p *response) owner(c *completions.Call) string {
 	case c.InConversation() == "", !p.client.Access().All:
 		return p.client.ID
 	}
-	owner, err := p.api.Runs.Owner(c.InConversation())
+	owner, err := p.api.core.Runs.Owner(c.InConversation())
 	if err != nil { // then nothing is started
 		return p.client.ID
 	}
@@ -309,16 +309,16 @@ func (p *response) chain() []openai.Turn {
 
 // notStored is told that the end of a response could not be stored.
 func (api *API) notStored(err error) {
-	api.Logger.Error("cannot store response", "err", err)
+	api.core.Logger.Error("cannot store response", "err", err)
 }
 
 // Write writes the answer of a plain LLM as a response.
 func (p route) Write(x *gate.Exchange, c *completions.Call, answer completions.Completion) error {
 	live := NewLive(Config{
-		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.api.Store, Now: p.api.Now,
+		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.api.Store, Now: p.api.core.Now,
 		Conclude: concludeResponse(p.codex, nil), Function: c.Function(),
 	})
-	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.api.Now())
+	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.api.core.Now())
 	live.Finish(Ending{Status: openai.ResponseCompleted, Answer: answer.Text, Usage: completions.UsageOf(answer.Usage)})
 	if !p.ask.Stream {
 		return x.WriteJSON(http.StatusOK, append(live.Object(), '\n'))

@@ -75,7 +75,7 @@ func (api *API) live(rec *Record) (*Live, error) {
 	if rec.Status != openai.ResponseInProgress && rec.Status != openai.ResponseQueued {
 		return nil, nil
 	}
-	if rec.Status == openai.ResponseQueued || api.InProcess {
+	if rec.Status == openai.ResponseQueued || api.core.InProcess {
 		return nil, api.lost(rec)
 	}
 	format := rec.Echo.Format()
@@ -85,13 +85,13 @@ func (api *API) live(rec *Record) (*Live, error) {
 	}
 	l := NewLive(Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: api.Store,
-		Steps: !api.AnswerOnly, Silent: api.HideProgress, Form: schema != nil, Function: completions.FunctionOf(format),
-		Conclude: concludeResponse(false, format), Failed: api.notStored, Now: api.Now,
+		Steps: !api.completions.AnswerOnly, Silent: api.completions.HideProgress, Form: schema != nil, Function: completions.FunctionOf(format),
+		Conclude: concludeResponse(false, format), Failed: api.notStored, Now: api.core.Now,
 	})
-	att, err := api.Runs.Rejoin(run.Request{
+	att, err := api.core.Runs.Rejoin(run.Request{
 		Asker:  run.Asker{Access: run.Access{Token: rec.Token}},
 		Terms:  run.Terms{Profile: rec.Profile},
-		Course: run.Course{Observer: l, Form: api.FormOf(schema, rec.Profile, rec.Text)},
+		Course: run.Course{Observer: l, Form: api.completions.FormOf(schema, rec.Profile, rec.Text)},
 	}, run.Past{
 		Conversation: rec.Conversation, Answer: strings.TrimPrefix(rec.ID, openai.ResponsePrefix), Created: rec.Created, Base: rec.Base,
 	})
@@ -105,7 +105,7 @@ func (api *API) live(rec *Record) (*Live, error) {
 // lost stores that a response failed with the process that made it.
 func (api *API) lost(rec *Record) error {
 	l := NewLive(Config{
-		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: api.Store, Now: api.Now,
+		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: api.Store, Now: api.core.Now,
 		Conclude: func(turn.Result, error) Ending { return Ending{} },
 	})
 	l.Admitted(rec.Conversation, strings.TrimPrefix(rec.ID, openai.ResponsePrefix), rec.Created)
@@ -209,7 +209,7 @@ func (api *API) CancelResponse() gate.Handler {
 		}
 		object := []byte(rec.Object)
 		if live != nil {
-			api.Runs.StopAnswer(rec.Conversation, strings.TrimPrefix(rec.ID, openai.ResponsePrefix))
+			api.core.Runs.StopAnswer(rec.Conversation, strings.TrimPrefix(rec.ID, openai.ResponsePrefix))
 			ctx, cancel := context.WithTimeout(r.Context(), cancelWait)
 			defer cancel()
 			if err := live.Ended(ctx); err != nil && r.Context().Err() != nil {
@@ -243,11 +243,11 @@ func (api *API) InputItems() gate.Handler {
 // Sweep deletes responses that were not changed since before, and the conversations that
 // were made for them.
 func (api *API) Sweep(before time.Time) error {
-	return api.Store.Sweep(api.Life, before, func(conversation string) error {
-		if api.Runs.IsBusy(conversation) {
+	return api.Store.Sweep(api.core.Life(), before, func(conversation string) error {
+		if api.core.Runs.IsBusy(conversation) {
 			return nil
 		}
-		err := api.Runs.Remove(api.Life, run.Access{Person: true}, conversation)
+		err := api.core.Runs.Remove(api.core.Life(), run.Access{Person: true}, conversation)
 		if errors.Is(err, agentapi.ErrConversationNotFound) {
 			return nil
 		}
@@ -257,7 +257,7 @@ func (api *API) Sweep(before time.Time) error {
 
 // Forget deletes the responses of a conversation that was deleted.
 func (api *API) Forget(conversation string) {
-	if err := api.Store.Forget(api.Life, conversation); err != nil && api.Life.Err() == nil {
-		api.Logger.Warn("cannot remove the responses of a deleted conversation", "conversation_id", conversation, "err", err)
+	if err := api.Store.Forget(api.core.Life(), conversation); err != nil && api.core.Life().Err() == nil {
+		api.core.Logger.Warn("cannot remove the responses of a deleted conversation", "conversation_id", conversation, "err", err)
 	}
 }

@@ -87,7 +87,7 @@ func (r *responder) background(ctx context.Context) error {
 // not continue, because no client could ask for its result.
 func (r *responder) unsaved(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrUnsaved) {
-		r.API.Runs.StopAnswer(r.Attachment.ConversationID(), r.Attachment.AnswerID())
+		r.api.core.Runs.StopAnswer(r.Attachment.ConversationID(), r.Attachment.AnswerID())
 		return gate.Explain(errors.Join(run.ErrState, err))
 	}
 	r.settle(ctx)
@@ -101,7 +101,7 @@ func (r *responder) unsaved(ctx context.Context, err error) error {
 func (r *responder) stream(ctx context.Context) error {
 	r.X.Seen.Answer = gate.AnswerStream
 	r.X.StreamHeaders()
-	defer r.API.Metrics.StreamOpens()()
+	defer r.api.core.Metrics.StreamOpens()()
 	events := sse.NewWriter(r.X, r.X.FlushNow)
 	for n := 0; ; n++ {
 		e, err := r.api.nextEvent(ctx, r.live, n)
@@ -142,7 +142,7 @@ func (r *responder) settle(ctx context.Context) {
 func (api *API) nextEvent(ctx context.Context, live *Live, n int) (openai.StreamEvent, error) {
 	for {
 		limited, cancel := ctx, context.CancelFunc(func() {})
-		if every := api.Heartbeat; every > 0 {
+		if every := api.completions.Heartbeat; every > 0 {
 			limited, cancel = context.WithTimeout(ctx, every)
 		}
 		e, err := live.Event(limited, n)
@@ -180,7 +180,7 @@ func (api *API) writeEvents(ctx context.Context, x *gate.Exchange, live *Live, f
 func (r *responder) whole(ctx context.Context) error {
 	r.X.Seen.Answer = gate.AnswerWhole
 	p := &completions.WholeWriter{Answer: r.Answer}
-	if err := r.Updates(ctx, r.API.WholeHeartbeat, func(turn.Update) error { return nil }, p.Beat); err != nil {
+	if err := r.Updates(ctx, r.api.completions.WholeHeartbeat, func(turn.Update) error { return nil }, p.Beat); err != nil {
 		return err
 	}
 	e := r.End(ctx)

@@ -26,7 +26,6 @@ const maxMethods = 60
 var large = map[string]int{
 	"agentapi/engine.Backend":   95, // two interfaces: the seam and control
 	"cli/chat.session":          97, // 31 are those of the command line, which its options embed
-	"daemon/completions.API":    64, // 16 are those of gate.Core
 	"internal/profile.importer": 61, // 55 are those of the store that it fills
 }
 
