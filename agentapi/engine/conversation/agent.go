@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/toolbox"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/truncate"
@@ -28,21 +29,13 @@ type agent struct {
 	// What follows belongs to the conversation's goroutine.
 
 	choice  Choice
-	tools   *toolbox // nil: to be made
-	density float64  // tokens of a request by those that were estimated; 0: unknown
+	tools   *toolbox.Box // nil: to be made
+	density float64      // tokens of a request by those that were estimated; 0: unknown
 }
 
 // toolMemory is what the tools hold in memory, in bytes.
-func (a *agent) toolMemory() (memory int64) {
-	if a.tools == nil {
-		return 0
-	}
-	for _, t := range a.tools.made {
-		if h, ok := t.(tool.Holder); ok {
-			memory += h.Held()
-		}
-	}
-	return memory
+func (a *agent) toolMemory() int64 {
+	return a.tools.Held()
 }
 
 // use makes another profile answer from now on.
@@ -61,34 +54,22 @@ func (a *agent) setModel(m llm.Model) {
 }
 
 // equip gives the agent its tools.
-func (a *agent) equip(tools *toolbox) { a.tools = tools }
+func (a *agent) equip(tools *toolbox.Box) { a.tools = tools }
 
 // refreshTools takes what MCP servers have said since the last step, and
 // describes the tools again when another model answers that can see, or cannot.
 func (a *agent) refreshTools() {
-	now := a.tools.now
-	tools := a.mcp.Swap(nil)
-	switch {
-	case tools != nil:
-		now = append(a.tools.builtIn(), *tools...)
-	case a.tools.vision == a.vision.Load():
-		return
-	}
-	a.tools.vision = a.vision.Load() // tools say whether the model can see pictures with them
-	if err := a.tools.offer(now); err != nil {
+	if err := a.tools.Refresh(a.mcp.Swap(nil), a.vision.Load()); err != nil {
 		a.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", a.branch.id, "err", err)
 	}
 }
 
 // offers are the tools of a request.
 func (a *agent) offers() []llm.Tool {
-	if a.tools == nil {
-		return nil
-	}
 	if a.small() {
-		return a.tools.brief()
+		return a.tools.Brief()
 	}
-	return a.tools.offers
+	return a.tools.Offers()
 }
 
 // small reports whether the model is told the least.
@@ -128,8 +109,9 @@ func (a *agent) introduce() error {
 		return nil
 	}
 	p := a.systemPrompt()
-	p.Tools = make([]json.RawMessage, len(a.tools.defs))
-	for i, d := range a.tools.defs {
+	defs := a.tools.Definitions()
+	p.Tools = make([]json.RawMessage, len(defs))
+	for i, d := range defs {
 		p.Tools[i] = d.Stored()
 	}
 	_, err := a.branch.append(event.SourceAgent, p, lazily)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/callids"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/spending"
@@ -40,7 +41,7 @@ type branch struct {
 	open       []event.Event   // actions that have no result
 	concealed  map[string]bool // open actions that were read without the secrets in their arguments
 	trace      stuck.Trace
-	known      ids
+	known      callids.Known
 	introduced bool      // it has a system prompt
 	replied    bool      // the agent had answered when the run was paused
 	model      llm.Model // that is shown the view; nil: to be asked for
@@ -54,7 +55,7 @@ func newBranch(cfg *Config, d *door, l *live, n *notices, held func() int64) *br
 	stopped.Stop()
 	id := cfg.Dir.State.ID
 	return &branch{
-		cfg: cfg, id: id, door: d, held: held, dir: cfg.Dir, known: newIDs(), settle: stopped,
+		cfg: cfg, id: id, door: d, held: held, dir: cfg.Dir, known: callids.New(), settle: stopped,
 		live: l, notices: n,
 	}
 }
@@ -113,7 +114,7 @@ func (b *branch) spentElsewhere(key string, sum event.Stats) { b.stats.Replace(k
 // received takes up an answer of a model: what it has cost, and ids of its own.
 func (b *branch) received(m llm.Model, resp *llm.Response) {
 	b.spent(m, *resp)
-	b.known.makeUnique(resp)
+	b.known.MakeUnique(resp)
 }
 
 // counted takes up the agent's next answer, and how long the next request is, which was
@@ -136,7 +137,7 @@ func (b *branch) goTo(head string) error {
 	}
 	b.head, b.view, b.fitted = head, view.New(render, events), false
 	b.hidePictures(nil)
-	b.open, b.trace, b.known = nil, stuck.Trace{}, newIDs()
+	b.open, b.trace, b.known = nil, stuck.Trace{}, callids.New()
 	b.introduced, b.replied, b.tokens, b.condenseAt = false, false, 0, 0
 	for _, e := range events {
 		b.follow(e)
@@ -149,7 +150,7 @@ func (b *branch) goTo(head string) error {
 func (b *branch) follow(e event.Event) {
 	switch body := e.Body.(type) {
 	case *event.Action:
-		b.known.remember(body)
+		b.known.Remember(body)
 		if executable(body) {
 			b.open = append(b.open, e)
 		}
@@ -162,9 +163,9 @@ func (b *branch) follow(e event.Event) {
 	case *event.SystemPrompt:
 		b.introduced = true
 	case *event.Condensation:
-		b.known.answers[body.LLMResponseID] = true
+		b.known.Answered(body.LLMResponseID)
 	case *event.Message:
-		b.known.answers[body.LLMResponseID] = true
+		b.known.Answered(body.LLMResponseID)
 		if e.Source == event.SourceUser {
 			b.trace.Reset()
 			return

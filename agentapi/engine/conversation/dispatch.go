@@ -27,7 +27,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(r.branch.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
-		passed, refused := check.Call(call, r.agent.tools.defs, opts)
+		passed, refused := check.Call(call, r.agent.tools.Definitions(), opts)
 		body := actionOf(resp, i)
 		if refused != nil {
 			if err := r.refuse(body, refused); err != nil {
@@ -153,9 +153,9 @@ func (a *agent) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: concealedText}}
 	}
 	action := e.Body.(*event.Action)
-	t, ok := a.tools.byName[action.ToolName]
+	t, ok := a.tools.Named(action.ToolName)
 	if !ok {
-		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", action.ToolName, strings.Join(a.tools.names(), ", "))
+		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", action.ToolName, strings.Join(a.tools.Names(), ", "))
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(action.Action)

@@ -14,7 +14,7 @@ func (a *agent) prompt(small bool) *event.SystemPrompt {
 	if small {
 		system = a.cfg.Prompt.Small
 	}
-	static, dynamic := system(a.tools.defs, a.branch.model.Info().Model)
+	static, dynamic := system(a.tools.Definitions(), a.branch.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static)}
 	if dynamic != "" {
 		text := event.Text(dynamic)

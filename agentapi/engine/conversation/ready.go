@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/toolbox"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -47,12 +48,9 @@ func (r *run) prepare(j *job) error {
 	if err != nil {
 		return toolsError(err)
 	}
-	box, err := newToolbox(tools, r.cfg.Schemas)
-	if err == nil {
-		box.vision = model.Info().Vision
-	}
+	box, err := toolbox.New(tools, r.cfg.Schemas, model.Info().Vision)
 	if err != nil || !j.call(func() { r.agent.equip(box) }) {
-		return errors.Join(err, closeAll(tools))
+		return errors.Join(err, toolbox.Close(tools))
 	}
 	return nil
 }

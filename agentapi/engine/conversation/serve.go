@@ -28,7 +28,7 @@ func (c *Conversation) serve() {
 	c.live.end(c.door.closed())
 	tools := c.agent.tools
 	c.door.closers.Go(func() { // the goroutine does not wait for them: the directory is free
-		if err := rescue.Do(tools.close); err != nil {
+		if err := rescue.Do(tools.Close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.branch.id, "err", err)
 		}
 	})
