@@ -12,49 +12,66 @@ import (
 func (d *Daemon) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", gate.Adapt(gate.UnknownURL))
+	methods := make(map[string][]string) // of each path
 	for _, route := range d.table() {
-		mux.Handle(route.path, gate.Adapt(gate.Named(route.path, gate.WrongMethod(route.methods))))
-		for _, method := range route.methods {
-			if method != http.MethodHead { // ServeMux lets GET answer it too
-				mux.Handle(method+" "+route.path, gate.Adapt(gate.Named(route.path, route.handler)))
-			}
-		}
+		// Of the methods of a row ServeMux is given the first: GET answers HEAD, too.
+		mux.Handle(route.methods[0]+" "+route.path, gate.Adapt(gate.Named(route.path, route.access(route.handler))))
+		methods[route.path] = append(methods[route.path], route.methods...)
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, gate.Adapt(gate.Named(path, gate.WrongMethod(allowed))))
 	}
 	return d.core.Outermost(gate.Guard(d.core.Config, d.pages, d.withNative(gate.Normalize(mux))))
 }
 
-// route is a path and who answers it.
+// route is a method of a path, who may call it and who answers it.
 type route struct {
-	methods []string
+	methods []string // one, or GET and HEAD
 	path    string
-	summary string // of all methods, for docs/routes.tsv
+	access  func(gate.Handler) gate.Handler
+	summary string // for docs/routes.tsv
 	handler gate.Handler
 }
 
+// The summaries of paths with several methods.
+const (
+	conversation = "One conversation: read, change its metadata, delete"
+	items        = "The items of a conversation: list, add"
+	item         = "One item of a conversation: read, delete"
+	response     = "One stored response: read, delete"
+)
+
 // table has all routes. Who adds one says in secrecy_test.go which ids it takes.
 func (d *Daemon) table() []route {
-	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
+	read, get, post, remove := []string{http.MethodGet, http.MethodHead}, []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
+	anyone := func(next gate.Handler) gate.Handler { return next }
+	outside, metrics, private := d.core.Outside, d.core.ReadsMetrics, d.core.Private
 	return []route{
-		{read, "/{$}", "Where the API is", d.core.Open(d.root(), false)},
-		{read, "/health", "Whether the daemon lives; with a key also its state", d.core.Open(d.health(), true)},
-		{read, "/healthz", "The same", d.core.Open(d.health(), false)},
-		{read, "/readyz", "Whether runs can begin", d.core.Open(d.ready(), false)},
-		{read, "/metrics", "Metrics in the format of Prometheus", d.core.ShowMetrics()},
-		{read, "/models", "List the models", d.core.Private(d.completions.ListModels())},
-		{read, "/models/{id...}", "One model", d.core.Private(d.completions.GetModel())},
-		{post, "/chat/completions", "Ask an agent: a chat completion", d.core.Private(d.completions.Chat())},
-		{post, "/conversations", "Start a conversation", d.core.Private(d.conversations.CreateConversation())},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, "/conversations/{id}", "One conversation: read, change its metadata, delete", d.conversations.OneConversation()},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodPost}, "/conversations/{id}/items", "The items of a conversation: list, add", d.conversations.AllItems()},
-		{[]string{http.MethodGet, http.MethodHead, http.MethodDelete}, "/conversations/{id}/items/{item}", "One item of a conversation: read, delete", d.conversations.OneItem()},
-		{read, "/conversations/{id}/extensions", "List the MCP servers and skills of a conversation", d.conversations.ListExtensions()},
-		{post, "/responses", "Ask an agent: a response", d.core.Private(d.responses.Respond())},
-		{[]string{http.MethodGet, http.MethodDelete}, "/responses/{id}", "One stored response: read, delete", d.core.Private(d.responses.StoredResponse())},
-		{post, "/responses/{id}/cancel", "Cancel a response in the background", d.core.Private(d.responses.CancelResponse())},
-		{[]string{http.MethodGet}, "/responses/{id}/input_items", "The input of a stored response", d.core.Private(d.responses.InputItems())},
-		{post, "/conversations/{id}/condense", "Condense the history of a conversation", d.conversations.CondenseConversation()},
-		{post, "/conversations/{id}/interrupt", "Interrupt the run of a conversation", d.core.Private(d.conversations.Interrupt())},
-		{post, "/conversations/{id}/sandbox/grants", "Grant the agent of a conversation a right in its sandbox", d.conversations.Grant()},
-		{read, "/runs", "List the runs", d.core.Private(d.conversations.ListRuns())},
+		{read, "/{$}", outside, "Where the API is", d.root()},
+		{read, "/health", anyone, "Whether the daemon lives; with a key also its state", d.health()},
+		{read, "/healthz", outside, "The same", d.health()},
+		{read, "/readyz", outside, "Whether runs can begin", d.ready()},
+		{read, "/metrics", metrics, "Metrics in the format of Prometheus", d.core.ShowMetrics()},
+		{read, "/models", private, "List the models", d.completions.ListModels()},
+		{read, "/models/{id...}", private, "One model", d.completions.GetModel()},
+		{post, "/chat/completions", private, "Ask an agent: a chat completion", d.completions.Chat()},
+		{post, "/conversations", private, "Start a conversation", d.conversations.CreateConversation()},
+		{read, "/conversations/{id}", private, conversation, d.conversations.GetConversation()},
+		{post, "/conversations/{id}", private, conversation, d.conversations.UpdateConversation()},
+		{remove, "/conversations/{id}", private, conversation, d.conversations.DeleteConversation()},
+		{read, "/conversations/{id}/items", private, items, d.conversations.ListItems()},
+		{post, "/conversations/{id}/items", private, items, d.conversations.AddItems()},
+		{read, "/conversations/{id}/items/{item}", private, item, d.conversations.GetItem()},
+		{remove, "/conversations/{id}/items/{item}", private, item, d.conversations.DeleteItem()},
+		{read, "/conversations/{id}/extensions", private, "List the MCP servers and skills of a conversation", d.conversations.ListExtensions()},
+		{post, "/responses", private, "Ask an agent: a response", d.responses.Respond()},
+		{get, "/responses/{id}", private, response, d.responses.GetResponse()},
+		{remove, "/responses/{id}", private, response, d.responses.DeleteResponse()},
+		{post, "/responses/{id}/cancel", private, "Cancel a response in the background", d.responses.CancelResponse()},
+		{get, "/responses/{id}/input_items", private, "The input of a stored response", d.responses.InputItems()},
+		{post, "/conversations/{id}/condense", private, "Condense the history of a conversation", d.conversations.CondenseConversation()},
+		{post, "/conversations/{id}/interrupt", private, "Interrupt the run of a conversation", d.conversations.Interrupt()},
+		{post, "/conversations/{id}/sandbox/grants", private, "Grant the agent of a conversation a right in its sandbox", d.conversations.Grant()},
+		{read, "/runs", private, "List the runs", d.conversations.ListRuns()},
 	}
 }

@@ -1,7 +1,6 @@
 package conversations
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,19 +21,8 @@ import (
 // client adds.
 const maxTurnItems = 100
 
-// AllItems answers requests to /v1/conversations/{id}/items.
-func (api *API) AllItems() gate.Handler {
-	list, add := api.listItems(), api.addItems()
-	return func(x *gate.Exchange, r *http.Request) error {
-		if r.Method == http.MethodPost {
-			return add(x, r)
-		}
-		return list(x, r)
-	}
-}
-
-// addItems answers POST /v1/conversations/{id}/items.
-func (api *API) addItems() gate.Handler {
+// AddItems answers POST /v1/conversations/{id}/items.
+func (api *API) AddItems() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, conversation string) error {
 		if _, err := readItemQuery(r.URL.Query()); err != nil {
 			return err
@@ -272,44 +260,4 @@ func (api *API) agentItem(ctx context.Context, access run.Access, k known, name 
 		}
 	}
 	return nil, nil
-}
-
-// OneItem answers requests to /v1/conversations/{id}/items/{item}.
-func (api *API) OneItem() gate.Handler {
-	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, conversation string) error {
-		name := r.PathValue("item")
-		if _, err := readItemQuery(r.URL.Query()); err != nil {
-			return err
-		}
-		k, err := api.known(r.Context(), access, conversation)
-		if err != nil {
-			return err
-		}
-		var wire any
-		rec := cmp.Or(k.rec, &clientitems.Record{})
-		added := rec.Item(name)
-		switch {
-		case added != nil:
-			wire = added.Data
-		case k.agent && !rec.Hidden[name]:
-			if wire, err = api.agentItem(r.Context(), access, k, name); err != nil {
-				return err
-			}
-		}
-		if wire == nil {
-			return gate.NewProblem(gate.CodeNoItem, "The conversation has no item with the id '"+name+"'.", nil).About("item_id")
-		}
-		if r.Method != http.MethodDelete {
-			return x.Encode(wire)
-		}
-		change := clientitems.Change{Hide: []string{name}}
-		if added != nil {
-			change = clientitems.Change{Delete: []string{name}}
-		}
-		err = api.items.Change(conversation, func(*clientitems.Record) (clientitems.Change, error) { return change, nil })
-		if err != nil {
-			return stored(err)
-		}
-		return x.Encode(k.wire(api))
-	})
 }

@@ -110,8 +110,8 @@ func (api *API) CreateConversation() gate.Handler {
 	}
 }
 
-// updateConversation answers POST /v1/conversations/{id}.
-func (api *API) updateConversation() gate.Handler {
+// UpdateConversation answers POST /v1/conversations/{id}.
+func (api *API) UpdateConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
 		body, err := x.ReadBody(r)
 		if err != nil {

@@ -37,7 +37,7 @@ type conversationHandler func(x *gate.Exchange, r *http.Request, access run.Acce
 
 // conversation reads the id of the path.
 func (api *API) conversation(next conversationHandler) gate.Handler {
-	return api.core.Private(func(x *gate.Exchange, r *http.Request) error {
+	return func(x *gate.Exchange, r *http.Request) error {
 		id, err := pathConversation(r)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (api *API) conversation(next conversationHandler) gate.Handler {
 			return p
 		}
 		return nil
-	})
+	}
 }
 
 // pathConversation is the conversation in a path, in one of its two spellings.
@@ -69,22 +69,8 @@ func noConversation(cause error) *gate.Problem {
 	return gate.NewProblem(gate.CodeNoConversation, "This API key has no such conversation.", cause).About("id")
 }
 
-// OneConversation answers requests to /v1/conversations/{id}.
-func (api *API) OneConversation() gate.Handler {
-	get, update, remove := api.getConversation(), api.updateConversation(), api.deleteConversation()
-	return func(x *gate.Exchange, r *http.Request) error {
-		switch r.Method {
-		case http.MethodDelete:
-			return remove(x, r)
-		case http.MethodPost:
-			return update(x, r)
-		}
-		return get(x, r)
-	}
-}
-
-// getConversation answers GET /v1/conversations/{id}.
-func (api *API) getConversation() gate.Handler {
+// GetConversation answers GET /v1/conversations/{id}.
+func (api *API) GetConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
 		k, err := api.known(r.Context(), access, id)
 		if err != nil {
@@ -94,8 +80,8 @@ func (api *API) getConversation() gate.Handler {
 	})
 }
 
-// deleteConversation answers DELETE /v1/conversations/{id}.
-func (api *API) deleteConversation() gate.Handler {
+// DeleteConversation answers DELETE /v1/conversations/{id}.
+func (api *API) DeleteConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
 		err := api.core.Runs.Remove(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrConversationNotFound) {
@@ -109,8 +95,8 @@ func (api *API) deleteConversation() gate.Handler {
 	})
 }
 
-// listItems answers GET /v1/conversations/{id}/items.
-func (api *API) listItems() gate.Handler {
+// ListItems answers GET /v1/conversations/{id}/items.
+func (api *API) ListItems() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
 		q, err := readItemQuery(r.URL.Query())
 		if err != nil {

@@ -91,11 +91,11 @@ func (core *Core) Private(next Handler) Handler {
 	}
 }
 
-// Open lets everybody pass where the path is one that needs no key: as it is
-// without /v1, and with it only where versioned says so.
-func (core *Core) Open(next Handler, versioned bool) Handler {
+// Outside lets everybody pass where the path is written without /v1; with it a client
+// needs a key.
+func (core *Core) Outside(next Handler) Handler {
 	return func(x *Exchange, r *http.Request) error {
-		if x.versioned && !versioned {
+		if x.versioned {
 			client, err := core.Identify(r)
 			if err != nil {
 				return err

@@ -13,21 +13,29 @@ import (
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
-// ShowMetrics answers GET /metrics. It works while the daemon drains, too.
-// They tell of all profiles and of what they cost: a token that may use some
+// ReadsMetrics lets only clients pass that may read the metrics; with MetricsOpen
+// everybody. Metrics are about all profiles and what they cost: a token that may use some
 // models only does not see them.
-func (core *Core) ShowMetrics() Handler {
+func (core *Core) ReadsMetrics(next Handler) Handler {
 	return func(x *Exchange, r *http.Request) error {
-		if !core.MetricsOpen {
-			client, err := core.Identify(r)
-			if err != nil {
-				return err
-			}
-			x.Client = client
-			if len(client.Models) > 0 {
-				return NewProblem(codeForbiddenMetrics, "A token limited to some models may not read the metrics; use a token for all models.", nil)
-			}
+		if core.MetricsOpen {
+			return next(x, r)
 		}
+		client, err := core.Identify(r)
+		if err != nil {
+			return err
+		}
+		x.Client = client
+		if len(client.Models) > 0 {
+			return NewProblem(codeForbiddenMetrics, "A token limited to some models may not read the metrics; use a token for all models.", nil)
+		}
+		return next(x, r)
+	}
+}
+
+// ShowMetrics answers GET /metrics. It works while the daemon drains, too.
+func (core *Core) ShowMetrics() Handler {
+	return func(x *Exchange, _ *http.Request) error {
 		var text bytes.Buffer
 		if err := core.Metrics.Write(&text); err != nil {
 			return NewProblem(CodeInternal, "The metrics cannot be collected; the log of ohgw serve has the cause.", err)

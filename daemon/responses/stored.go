@@ -119,15 +119,12 @@ func (api *API) lost(rec *Record) error {
 	return nil
 }
 
-// StoredResponse answers GET and DELETE /v1/responses/{id}.
-func (api *API) StoredResponse() gate.Handler {
+// GetResponse answers GET /v1/responses/{id}.
+func (api *API) GetResponse() gate.Handler {
 	return func(x *gate.Exchange, r *http.Request) error {
 		rec, live, err := api.liveResponse(x, r)
 		if err != nil {
 			return err
-		}
-		if r.Method == http.MethodDelete {
-			return api.deleteResponse(x, rec, live)
 		}
 		query := r.URL.Query()
 		if asksStream(x, r, query) {
@@ -157,14 +154,21 @@ func asksStream(x *gate.Exchange, r *http.Request, query url.Values) bool {
 	return err == nil && json.Unmarshal(body, &asked) == nil && asked.Stream
 }
 
-func (api *API) deleteResponse(x *gate.Exchange, rec *Record, live *Live) error {
-	if live != nil {
-		return gate.NewProblem(gate.CodeResponseRunning, "The response is still being made; cancel it first: POST /v1/responses/"+rec.ID+"/cancel.", nil)
+// DeleteResponse answers DELETE /v1/responses/{id}.
+func (api *API) DeleteResponse() gate.Handler {
+	return func(x *gate.Exchange, r *http.Request) error {
+		rec, live, err := api.liveResponse(x, r)
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			return gate.NewProblem(gate.CodeResponseRunning, "The response is still being made; cancel it first: POST /v1/responses/"+rec.ID+"/cancel.", nil)
+		}
+		if err := api.Store.Delete(rec.ID); err != nil {
+			return storedProblem(err)
+		}
+		return x.WriteJSON(http.StatusOK, fmt.Appendf(nil, `{"id":%q,"object":"response","deleted":true}`+"\n", rec.ID))
 	}
-	if err := api.Store.Delete(rec.ID); err != nil {
-		return storedProblem(err)
-	}
-	return x.WriteJSON(http.StatusOK, fmt.Appendf(nil, `{"id":%q,"object":"response","deleted":true}`+"\n", rec.ID))
 }
 
 // resume sends the events of a response after a number, those to come included.
