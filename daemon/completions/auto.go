@@ -2,7 +2,6 @@ package completions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/truncate"
@@ -105,78 +103,6 @@ func (api *API) choiceFor(ctx context.Context, client gate.Client) (by choice, e
 		return choice{}, modelNotFound(modelAuto)
 	}
 	return by, nil
-}
-
-// profileAt is the profile that answers a call at a place. For modelAuto it is that of
-// the conversation that goes on, or a new choice; by says in which way it was chosen.
-//
-// An agent that is not there answers in the conversations that it has, and in copies
-// of them. The backend knows what they were made with.
-func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (p agentapi.Profile, by string, err error) {
-	if q.model.agents == nil && !q.model.departed {
-		return q.model.profile, "", nil
-	}
-	kept, err := api.agentOf(ctx, q.who.Access, at)
-	switch {
-	case err != nil:
-		return p, "", err
-	case q.model.departed && kept != q.model.profile.Name:
-		return p, "", modelNotFound(q.call.Model)
-	case q.model.departed:
-		return q.model.profile, "", nil
-	case kept != "":
-		p, err = api.keptAgent(ctx, q.model.agents, kept)
-		return p, "", err
-	}
-	if name := api.picks.get(q.who.Fingerprint); name != "" {
-		if i := slices.IndexFunc(q.model.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
-			return q.model.agents[i], "as before", nil
-		}
-	}
-	if p, by, err = api.newRoute(ctx, q.model.choice, q.call.Text); err == nil {
-		api.picks.put(q.who.Fingerprint, p.Name)
-	}
-	return p, by, err
-}
-
-// agentOf is the profile of the conversation at a place, or of the one that it is a copy
-// of; empty where there is none.
-func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (string, error) {
-	for _, id := range []string{at.ConversationID, at.Origin} {
-		if id == "" {
-			continue
-		}
-		about, err := api.core.Runs.About(ctx, who, id)
-		if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
-			return "", err
-		}
-		if err == nil && about.Profile != "" {
-			return about.Profile, nil
-		}
-	}
-	return "", nil
-}
-
-// keptAgent is the agent that a conversation has, also one that is not there any more.
-// One with a profile only, or with an agent that the client may not use, does not go on
-// with modelAuto.
-func (api *API) keptAgent(ctx context.Context, agents []agentapi.Profile, name string) (agentapi.Profile, error) {
-	for _, a := range agents {
-		if a.Name == name {
-			return a, nil
-		}
-	}
-	list, err := api.models.newest(ctx)
-	if err != nil {
-		return agentapi.Profile{}, err
-	}
-	if short, agent := strings.CutPrefix(name, agentapi.AgentPrefix); agent {
-		if _, there := find(list, openai.ModelPrefix+name); !there {
-			return agentapi.Profile{Name: name, Agent: short}, nil
-		}
-	}
-	return agentapi.Profile{}, gate.NewProblem(gate.CodeModelMismatch, "This conversation was not started with one of the models of "+modelAuto+
-		"; use the model that it was started with, or start a new conversation.", nil).About("model")
 }
 
 // The ways of a choice, for people.

@@ -5,19 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
-	"strings"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/daemon/structured"
 )
-
-// Refusal is the reason sent to the agent for actions that the user refused; the
-// user's message follows.
-const Refusal = "The user refused."
 
 // Call is a request that an agent answers, read whole: a chat completion, or a response.
 // It does not change.
@@ -64,22 +58,6 @@ type Origin struct {
 	Alone bool
 }
 
-// Said is what a route says to the agent besides the message. The zero value is nothing.
-type Said struct {
-	// Instructed: a conversation that goes on gets the system text in the message.
-	Instructed bool
-	// Before goes before the message, and Instead takes the place of an empty one.
-	Before, Instead string
-	// NoSystem: the conversation gets no system text but that in Before.
-	NoSystem bool
-	// Compose and Kind are those of [run.Words].
-	Compose func(info agentapi.Info, forked bool) (text, kind, line string)
-	Kind    string
-	// Decision takes the place of the one that the headers or the message make; nil:
-	// nothing does.
-	Decision *agentapi.Decision
-}
-
 // chatRoute is the route of chat completions.
 type chatRoute struct{ api *API }
 
@@ -122,25 +100,4 @@ func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))
-}
-
-// decision is the answer to what waits for a confirmation, if the call is one.
-// A message that is nothing but yes or no is one, too: chat windows have no
-// headers. Where nothing waits it has no effect, and the message is sent.
-func (c *Call) decision() *agentapi.Decision {
-	switch {
-	case c.Options.Confirm == gate.ConfirmAccept:
-		return &agentapi.Decision{Accept: true}
-	case c.Options.Confirm == gate.ConfirmReject:
-		return &agentapi.Decision{Reason: Refusal}
-	case c.IsApart(), len(c.Images) > 0:
-		return nil
-	}
-	switch strings.ToLower(strings.Trim(c.Text, " \t\r\n.!")) {
-	case "yes":
-		return &agentapi.Decision{Accept: true}
-	case "no":
-		return &agentapi.Decision{Reason: Refusal}
-	}
-	return nil
 }

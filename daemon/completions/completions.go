@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/routing"
@@ -67,6 +68,33 @@ func (o Options) withDefaults() Options {
 	o.Heartbeat = cmp.Or(o.Heartbeat, defaultHeartbeat)
 	o.WholeHeartbeat = cmp.Or(o.WholeHeartbeat, defaultWholeHeartbeat)
 	return o
+}
+
+// CompleteFunc asks the LLM of a profile once: no agent, no tools, no
+// conversation, no second attempt. The error is an [agentapi.Error] of the
+// kinds ErrProfileNotFound, ErrUnsupported where the profile cannot be called
+// from here, ErrRefused where its provider said no; or ctx's. Its private cause
+// has no word of the prompt.
+type CompleteFunc func(ctx context.Context, p Prompt) (Completion, error)
+
+// Prompt is what an LLM is asked.
+type Prompt struct {
+	Profile  string
+	Messages []PromptMessage // at most one system message, the first
+	// MaxTokens bounds the answer, what the model thinks included.
+	MaxTokens int64
+}
+
+// PromptMessage is a message of a prompt.
+type PromptMessage struct {
+	Role string // "system", "user" or "assistant"
+	Text string
+}
+
+// Completion is the answer to a prompt.
+type Completion struct {
+	Text  string
+	Usage turn.Usage
 }
 
 // API answers chat completions, and lists the models. Make one with New, end it

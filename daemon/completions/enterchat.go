@@ -1,7 +1,6 @@
 package completions
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 
@@ -51,9 +50,6 @@ func goOn(r *openai.ChatRequest) *openai.ChatRequest {
 	next.Text, next.Images = goOnText, nil
 	return &next
 }
-
-// errDirect marks a chat request that needs no agent.
-var errDirect = errors.New("not for an agent")
 
 // NoteSent notes what of an answer goes to the client.
 func (a *Answer) NoteSent(text string) {

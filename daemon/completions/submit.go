@@ -1,16 +1,19 @@
 package completions
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/gate"
-	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 )
+
+// errDirect marks a chat request that needs no agent.
+var errDirect = errors.New("not for an agent")
 
 // asked is a call with all that its place depends on.
 type asked struct {
@@ -103,6 +106,26 @@ func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, err
 	return &Started{Attachment: att, call: q.call, at: at}, nil
 }
 
+// enter finds out what a call is to its chat; nil: it has none. The visit has the chat
+// until it is settled.
+func (api *API) enter(c *Call) (*chats.Visit, error) {
+	if c.Chat == nil {
+		return nil, nil
+	}
+	visit, err := api.chats.Enter(*c.Chat)
+	if errors.Is(err, chats.ErrUnreadable) {
+		err = fmt.Errorf("%w: %w", run.ErrState, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if visit.Direct && api.Complete != nil && api.Housekeeping != HousekeepingAgent {
+		visit.Close()
+		return nil, errDirect
+	}
+	return visit, nil
+}
+
 // request is what is asked of the runs, whole.
 func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) run.Request {
 	c, profile := q.call, at.profile
@@ -119,34 +142,4 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
 		},
 	}
-}
-
-// words are what is said to the agent at a place.
-func (api *API) words(c *Call, at Place) run.Words {
-	text := c.Before + c.Text
-	if strings.TrimSpace(text) == "" {
-		text = cmp.Or(c.Instead, text)
-	}
-	if c.Schema != nil {
-		text += "\n\n" + c.Schema.Instruction()
-	}
-	w := run.Words{
-		System: c.System, Message: agentapi.Message{Text: text, Images: c.Images}, Quoted: api.Quoted(c),
-		Compose: c.Compose, Kind: c.Kind, Decision: cmp.Or(c.Decision, c.decision()),
-	}
-	if c.NoSystem {
-		w.System = ""
-	}
-	if at.visit != nil {
-		w.Chat, w.Kind = at.visit, at.visit.Planned()
-	}
-	return w
-}
-
-// Quoted is what a new conversation is told of what was said before a call.
-func (api *API) Quoted(c *Call) string {
-	if api.IgnoreHistory {
-		return ""
-	}
-	return openai.Quote(c.History, openai.MaxQuote)
 }
