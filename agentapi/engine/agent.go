@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -68,7 +69,7 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	settings := agent{}
 	if len(s.Agent) > 0 {
 		if err := json.Unmarshal(s.Agent, &settings); err != nil {
-			return nil, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
+			return nil, apierr.Refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
 	model, err := storedLLM(p, agentUsage, true)
@@ -98,7 +99,7 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	a.set("agent_context", newContext(settings.object("agent_context"), system))
 	servers, err := storedServers(settings, seal)
 	if err != nil {
-		return nil, refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
+		return nil, apierr.Refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
 	}
 	if len(servers) > 0 {
 		a.set("mcp_config", servers)
@@ -161,7 +162,7 @@ func newCondenser(settings agent, p Profile) agent {
 func storedLLM(p Profile, usage string, stream bool) (agent, error) {
 	model := agent{}
 	if err := json.Unmarshal(p.LLM, &model); err != nil {
-		return nil, refused(fmt.Sprintf("The profile %q cannot be read; repair or replace it.", p.Name), err)
+		return nil, apierr.Refused(fmt.Sprintf("The profile %q cannot be read; repair or replace it.", p.Name), err)
 	}
 	for _, name := range []string{"schema_version", "is_subscription", "fallback_strategy", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"} {
 		delete(model, name)
@@ -236,7 +237,7 @@ func (m *models) Model(ctx context.Context, c conversation.Choice) (llm.Model, e
 	}
 	model, err := m.make(p, c.Usage)
 	if err != nil {
-		return nil, kinded(ctx, err, agentapi.ErrRefused, fmt.Sprintf("The profile %q cannot be used: %s.", c.Profile, withHint(err)))
+		return nil, apierr.Of(ctx, err, agentapi.ErrRefused, fmt.Sprintf("The profile %q cannot be used: %s.", c.Profile, withHint(err)))
 	}
 	m.made[c] = madeModel{p.Revision, model}
 	return model, nil
@@ -252,7 +253,7 @@ func withHint(err error) string {
 
 func (m *models) load(ctx context.Context, name string) (Profile, error) {
 	p, err := m.profiles.Load(ctx, name)
-	return p, kinded(ctx, err, agentapi.ErrUnavailable, fmt.Sprintf("The profile %q cannot be read.", name))
+	return p, apierr.Of(ctx, err, agentapi.ErrUnavailable, fmt.Sprintf("The profile %q cannot be read.", name))
 }
 
 // Switched is the choice of a profile, and the agent with its model.
@@ -263,7 +264,7 @@ func (m *models) Switched(ctx context.Context, stored json.RawMessage, profile s
 	}
 	a := agent{}
 	if err := json.Unmarshal(stored, &a); err != nil {
-		return conversation.Choice{}, nil, refused("The stored agent of this conversation cannot be read.", err)
+		return conversation.Choice{}, nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
 	}
 	choice := conversation.Choice{Profile: profile, Usage: "profile:" + profile}
 	model, err := storedLLM(p, choice.Usage, true)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
@@ -31,7 +32,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
 	}
 	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
-		return nil, agentapi.Info{}, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
+		return nil, agentapi.Info{}, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
 	}
 	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s)}
 	suffix := stored.object("agent_context").text("system_message_suffix")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -21,7 +22,7 @@ func (b *Backend) Control() control.Engine { return controlled{b} }
 // Log is the directory of a conversation.
 func (c controlled) Log(id string) (string, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id || !store.Exists(c.b.cfg.Dir, id) {
-		return "", notFound(id)
+		return "", apierr.NotFound(id)
 	}
 	return store.Path(c.b.cfg.Dir, id), nil
 }

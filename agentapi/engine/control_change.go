@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -14,13 +15,13 @@ import (
 // which it is opened; where it cannot be opened, and for a title, its files have to do.
 func (c controlled) Change(ctx context.Context, id string, ch control.Change) error {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return notFound(id)
+		return apierr.NotFound(id)
 	}
 	if err := checkTags(ch.Tags); err != nil {
 		return agentapi.InProcess(err)
 	}
 	if !store.Exists(c.b.cfg.Dir, id) {
-		return agentapi.InProcess(notFound(id))
+		return agentapi.InProcess(apierr.NotFound(id))
 	}
 	if ch.Tags != nil {
 		c.tell(ctx, id, ch.Tags)
@@ -47,7 +48,7 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	} else {
 		err = store.Amend(c.b.cfg.Dir, id, c.b.cfg.storeOptions(), change)
 	}
-	return agentapi.InProcess(c.b.openError(ctx, id, err))
+	return agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
 }
 
 // tell replaces the tags of a conversation by an event.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
@@ -35,11 +36,11 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 	made, err := b.entered(ctx, ch.ID, func(e *entry) (bool, error) {
 		b.clear(e)
 		if e.conv != nil {
-			return false, b.openError(ctx, ch.ID, store.ErrExists)
+			return false, b.opening.Explain(ctx, ch.ID, store.ErrExists)
 		}
 		dir, err := store.Create(b.cfg.Dir, state, b.childMeta(about, parent, ch), b.cfg.storeOptions())
 		if err != nil {
-			return false, b.openError(ctx, ch.ID, err)
+			return false, b.opening.Explain(ctx, ch.ID, err)
 		}
 		b.shareCheckouts(ctx, parent, ch.ID)
 		kept := b.unstored.of(parent)
@@ -58,7 +59,7 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 func (b *Backend) childAgent(parent json.RawMessage, suffix string) (json.RawMessage, error) {
 	made := agent{}
 	if err := json.Unmarshal(parent, &made); err != nil {
-		return nil, refused("The stored agent of this conversation cannot be read.", err)
+		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
 	}
 	words := made.object("agent_context")
 	if raw := words["current_datetime"]; len(raw) > 0 && string(raw) != "null" { // null: its model is not to know

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -20,14 +21,14 @@ func (c controlledConversation) Copy(ctx context.Context, f control.Fork) (contr
 		f.ID = b.cfg.NewID()
 	}
 	if canonical, err := uuid.Parse(f.ID); err != nil || canonical != f.ID {
-		return nil, agentapi.InProcess(refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", f.ID), err))
+		return nil, agentapi.InProcess(apierr.Refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", f.ID), err))
 	}
 	if err := checkTags(f.Tags); err != nil {
 		return nil, agentapi.InProcess(err)
 	}
 	state, events, err := c.conv.Fork(ctx, f.ID, f.From)
 	if errors.Is(err, store.ErrNoEvent) {
-		return nil, agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", f.From), control.ErrNoEvent))
+		return nil, agentapi.InProcess(apierr.Refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", f.From), control.ErrNoEvent))
 	}
 	if err != nil {
 		return nil, c.explain(err)
@@ -69,7 +70,7 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 	}
 	model := given.object("llm")
 	if model.text("model") == "" {
-		return refused("The LLM has no model; give llm.model.", nil)
+		return apierr.Refused("The LLM has no model; give llm.model.", nil)
 	}
 	choice, err := c.conv.Choice(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, mo
 func (b *Backend) withModel(id string, stored json.RawMessage, model agent) (json.RawMessage, error) {
 	now := agent{}
 	if err := json.Unmarshal(stored, &now); err != nil {
-		return nil, refused("The stored agent of this conversation cannot be read.", err)
+		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
 	}
 	plain, _ := b.plainAgent(id, now)
 	plain.set("llm", model)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -47,7 +48,7 @@ func (c controlled) Event(ctx context.Context, id, eventID string) (json.RawMess
 	if errors.Is(err, store.ErrNoEvent) {
 		return nil, noEvent(eventID)
 	}
-	return raw, agentapi.InProcess(c.b.openError(ctx, id, err))
+	return raw, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
 }
 
 // Numbered are events of the log with their numbers.
@@ -77,13 +78,13 @@ func (c controlled) Number(ctx context.Context, id, eventID string) (int, error)
 }
 
 func noEvent(id string) error {
-	return agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q.", id), control.ErrNoEvent))
+	return agentapi.InProcess(apierr.Refused(fmt.Sprintf("The conversation has no event %q.", id), control.ErrNoEvent))
 }
 
 // log is the log of a conversation: that of its goroutine while it is open here.
 func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return store.Log{}, notFound(id)
+		return store.Log{}, apierr.NotFound(id)
 	}
 	if conv := c.b.live(id); conv != nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
@@ -93,7 +94,7 @@ func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 		}
 	}
 	log, err := c.b.logs.Of(id)
-	return log, agentapi.InProcess(c.b.openError(ctx, id, err))
+	return log, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
 }
 
 // matching is what a filter lets through; nil for one that lets all through.

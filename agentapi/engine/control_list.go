@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -40,7 +41,7 @@ func (c controlled) List(ctx context.Context, q control.ListQuery) (control.List
 // leftOut are the conversations that no list has, by their ids.
 func (b *Backend) leftOut() (list []control.LeftOut) {
 	for id, err := range b.catalog.Unreadable() {
-		list = append(list, control.LeftOut{ID: id, Reason: unreadable(err)})
+		list = append(list, control.LeftOut{ID: id, Reason: apierr.Unreadable(err)})
 	}
 	slices.SortFunc(list, func(a, b control.LeftOut) int { return strings.Compare(a.ID, b.ID) })
 	return list
@@ -75,7 +76,7 @@ func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Li
 	c.b.catalog.Note(c.b.openIDs()...)
 	list, err := c.b.catalog.List()
 	if err != nil {
-		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The conversations cannot be listed; check that ohgw's conversations directory is readable."))
+		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The conversations cannot be listed; check that ohgw's conversations directory is readable."))
 	}
 	if status == "" {
 		return list, nil

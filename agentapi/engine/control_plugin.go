@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/hookfile"
@@ -35,7 +36,7 @@ func (c controlled) LoadPlugin(ctx context.Context, id, ref string) error {
 func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) error {
 	state, err := store.Peek(b.cfg.Dir, id)
 	if err != nil {
-		return b.openError(ctx, id, err)
+		return b.opening.Explain(ctx, id, err)
 	}
 	p, err := b.fromMarketplace(ctx, id, state, ref)
 	if err != nil {
@@ -51,7 +52,7 @@ func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) erro
 		}
 		e.conv = nil
 	}
-	return b.openError(ctx, id, store.Amend(b.cfg.Dir, id, b.cfg.storeOptions(), func(d *store.Dir) error { return b.amendWith(d, p) }))
+	return b.opening.Explain(ctx, id, store.Amend(b.cfg.Dir, id, b.cfg.storeOptions(), func(d *store.Dir) error { return b.amendWith(d, p) }))
 }
 
 // fromMarketplace finds a plugin in the marketplaces that an agent has.
@@ -65,7 +66,7 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 		return plugin.Plugin{}, err
 	}
 	if len(list) == 0 {
-		return plugin.Plugin{}, refused("The conversation has no marketplaces; name them in registered_marketplaces of the agent's context when you start a conversation.", nil)
+		return plugin.Plugin{}, apierr.Refused("The conversation has no marketplaces; name them in registered_marketplaces of the agent's context when you start a conversation.", nil)
 	}
 	sources := b.sources(id)
 	from, err := sources.Resolve(ctx, list, ref)
@@ -73,15 +74,15 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 		return plugin.Plugin{}, &agentapi.Error{Kind: control.ErrNoPlugin, Msg: missing.Msg}
 	}
 	if err != nil {
-		return plugin.Plugin{}, refused(err.Error(), nil)
+		return plugin.Plugin{}, apierr.Refused(err.Error(), nil)
 	}
 	place, err := sources.Find(ctx, from)
 	if err != nil {
-		return plugin.Plugin{}, refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
+		return plugin.Plugin{}, apierr.Refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
 	}
 	p, err := plugin.Load(place.Dir)
 	if err != nil {
-		return plugin.Plugin{}, refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
+		return plugin.Plugin{}, apierr.Refused(fmt.Sprintf("The plugin %s cannot be used: %v.", ref, err), nil)
 	}
 	for _, out := range p.LeftOut {
 		b.cfg.Log.Warn("a part of a plugin is not used", "plugin", p.Name, "path", out.Path, "reason", out.Reason)
@@ -92,7 +93,7 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 // marketplaces are those of the agent's context.
 func (a agent) marketplaces() (list []plugin.Registration, err error) {
 	if raw := a.object("agent_context")["registered_marketplaces"]; len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
-		return nil, refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
+		return nil, apierr.Refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -21,14 +22,14 @@ const liveTime = time.Second
 // Record is a conversation as it is now: from memory while it is open here.
 func (c controlled) Record(ctx context.Context, id string) (control.Record, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return control.Record{}, notFound(id)
+		return control.Record{}, apierr.NotFound(id)
 	}
 	r, err := c.record(ctx, id)
 	if err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
+		return control.Record{}, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
 	}
 	if r.LeftOut, err = store.Beyond(c.b.cfg.Dir, id); err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
+		return control.Record{}, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
 	}
 	return r, nil
 }

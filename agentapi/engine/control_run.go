@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
@@ -40,7 +41,7 @@ func (c controlledConversation) Interrupt(ctx context.Context) error {
 func (c controlledConversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
 	parsed, err := confirm.ParsePolicy(policy)
 	if err != nil {
-		return agentapi.InProcess(refused(sentence(err), err))
+		return agentapi.InProcess(apierr.Refused(sentence(err), err))
 	}
 	return c.explain(c.conv.SetPolicy(ctx, parsed))
 }
@@ -62,7 +63,7 @@ func parseAnalyzer(analyzer json.RawMessage) (json.RawMessage, error) {
 	case errors.Is(err, confirm.ErrElsewhere):
 		return nil, agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: sentence(err)})
 	case err != nil:
-		return nil, agentapi.InProcess(refused(sentence(err), err))
+		return nil, agentapi.InProcess(apierr.Refused(sentence(err), err))
 	}
 	return parsed, nil
 }
@@ -71,13 +72,13 @@ func parseAnalyzer(analyzer json.RawMessage) (json.RawMessage, error) {
 func (c controlledConversation) AddSecrets(ctx context.Context, sources map[string]json.RawMessage) error {
 	values, err := secretsOf(sources)
 	if err != nil {
-		return agentapi.InProcess(refused(sentence(err), err))
+		return agentapi.InProcess(apierr.Refused(sentence(err), err))
 	}
 	registry := secretenv.New(secretenv.Config{HTTP: c.backend.cfg.HTTP, Now: c.backend.cfg.Now})
 	registry.Set(values)
 	data, err := registry.Encode(c.backend.cfg.Seal)
 	if err != nil {
-		return agentapi.InProcess(refused("The secrets cannot be encrypted; check OH_SECRET_KEY.", err))
+		return agentapi.InProcess(apierr.Refused("The secrets cannot be encrypted; check OH_SECRET_KEY.", err))
 	}
 	var stored struct {
 		Sources map[string]json.RawMessage `json:"secret_sources"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
@@ -92,11 +93,11 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 			return beginning{}, err
 		}
 		if kind := given.text("kind"); kind != "" && kind != "Agent" {
-			return beginning{}, refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind Agent, or an agent-server.", kind), nil)
+			return beginning{}, apierr.Refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind Agent, or an agent-server.", kind), nil)
 		}
 		given.set("kind", "Agent")
 		if given.object("llm").text("model") == "" {
-			return beginning{}, refused("The agent has no model; give agent.llm.model.", nil)
+			return beginning{}, apierr.Refused("The agent has no model; give agent.llm.model.", nil)
 		}
 		return beginning{agent: given}, nil
 	}
@@ -112,11 +113,11 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
 	given := agent{}
 	if err := json.Unmarshal(data, &given); err != nil || given == nil {
-		return nil, refused(name+" is not a JSON object.", err)
+		return nil, apierr.Refused(name+" is not a JSON object.", err)
 	}
 	plain, err := given.replaced(b.given)
 	if err != nil {
-		return nil, refused(fmt.Sprintf("A secret in %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), err)
+		return nil, apierr.Refused(fmt.Sprintf("A secret in %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), err)
 	}
 	return plain, nil
 }
@@ -124,11 +125,11 @@ func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
 // ofSettings is the agent that OpenHands would make of settings and their LLM.
 func ofSettings(given agent) (beginning, error) {
 	if kind := given.text("agent_kind"); kind != "" && kind != "openhands" && kind != "llm" {
-		return beginning{}, refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind openhands, or an agent-server.", kind), nil)
+		return beginning{}, apierr.Refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind openhands, or an agent-server.", kind), nil)
 	}
 	model := given.object("llm")
 	if model.text("model") == "" {
-		return beginning{}, refused("The agent settings have no model; give agent_settings.llm.model.", nil)
+		return beginning{}, apierr.Refused("The agent settings have no model; give agent_settings.llm.model.", nil)
 	}
 	given.unfold()
 	made, err := settled(Profile{LLM: given["llm"]}, given)
@@ -224,7 +225,7 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 		settings = Settings{}
 	} else if len(settings.Agent) > 0 {
 		if err := json.Unmarshal(settings.Agent, &given); err != nil {
-			return beginning{}, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
+			return beginning{}, apierr.Refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
 	given.unfold()
@@ -275,11 +276,11 @@ func checkTags(tags map[string]string) error {
 	for name, value := range tags {
 		switch {
 		case !tagName().MatchString(name):
-			return refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
+			return apierr.Refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
 		case len([]rune(value)) > maxTagValue:
-			return refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
+			return apierr.Refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
 		case isOwnTag(name):
-			return refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
+			return apierr.Refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
 		}
 	}
 	return nil
@@ -294,17 +295,17 @@ func (b *Backend) checkParent(s control.Start) error {
 	case "":
 		return nil
 	case s.ID:
-		return refused("A conversation cannot be its own parent.", control.ErrParent)
+		return apierr.Refused("A conversation cannot be its own parent.", control.ErrParent)
 	}
 	parent, err := store.Peek(b.cfg.Dir, s.Parent)
 	if errors.Is(err, store.ErrNotFound) {
-		return refused(fmt.Sprintf("Parent conversation %s not found.", s.Parent), control.ErrParent)
+		return apierr.Refused(fmt.Sprintf("Parent conversation %s not found.", s.Parent), control.ErrParent)
 	}
 	if err != nil {
 		return err
 	}
 	if !samePlace(parent.Workspace.WorkingDir, s.Workspace) {
-		return refused(fmt.Sprintf("Parent conversation %s belongs to a different workspace.", s.Parent), control.ErrParent)
+		return apierr.Refused(fmt.Sprintf("Parent conversation %s belongs to a different workspace.", s.Parent), control.ErrParent)
 	}
 	return nil
 }

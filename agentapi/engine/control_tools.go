@@ -1,6 +1,10 @@
 package engine
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+)
 
 // clientTool is a tool that the client of a conversation carries out itself, in the
 // form in which OpenHands keeps it with the agent.
@@ -21,7 +25,7 @@ func (a agent) addClientTools(request json.RawMessage) error {
 		return nil
 	}
 	if err := json.Unmarshal(request, &in); err != nil {
-		return refused("The client_tools of the request cannot be read.", err)
+		return apierr.Refused("The client_tools of the request cannot be read.", err)
 	}
 	if len(in.Tools) == 0 {
 		return nil
@@ -51,7 +55,7 @@ func (a agent) addClientTools(request json.RawMessage) error {
 			Params map[string]clientTool `json:"params"`
 		}{t.Name, map[string]clientTool{"spec": t}})
 		if err != nil {
-			return refused("The client_tools of the request cannot be read.", err)
+			return apierr.Refused("The client_tools of the request cannot be read.", err)
 		}
 		tools, known[t.Name] = append(tools, data), true
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
@@ -217,6 +218,7 @@ type Backend struct {
 	agents  madeAgents
 	catalog *store.Catalog
 	logs    *store.Logs
+	opening apierr.Opening
 	// unstored are the secrets of conversations that are nowhere else.
 	unstored unstored
 	sweep    *time.Ticker
@@ -268,7 +270,7 @@ func New(cfg Config) *Backend {
 		cfg.IdleMemory = defaultIdleMemory
 	}
 	b := &Backend{
-		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
+		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, models: newModels(cfg.Profiles, cfg.NewModel),
 		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
 	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
@@ -299,10 +301,10 @@ var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine 
 func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	list, err := b.cfg.Profiles.List(ctx)
 	if err != nil {
-		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
+		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
 	}
 	if list, err = b.withAgents(ctx, list); err != nil {
-		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The agents cannot be listed."))
+		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The agents cannot be listed."))
 	}
 	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
 	return list, nil
@@ -348,15 +350,4 @@ func (b *Backend) Close() error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// kinded makes err an error of the seam, unless it is one already or ctx's.
-func kinded(ctx context.Context, err, kind error, msg string) error {
-	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return err
-	}
-	if _, ok := errors.AsType[*agentapi.Error](err); ok {
-		return err
-	}
-	return &agentapi.Error{Kind: kind, Msg: msg, Err: err}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -18,11 +19,11 @@ import (
 // as they are, of another one as it would have them with its next message.
 func (b *Backend) Extensions(ctx context.Context, id string) (agentapi.Extensions, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return agentapi.Extensions{}, notFound(id)
+		return agentapi.Extensions{}, apierr.NotFound(id)
 	}
 	out, err := b.extensions(ctx, id)
 	if err != nil {
-		return agentapi.Extensions{}, agentapi.InProcess(b.openError(ctx, id, err))
+		return agentapi.Extensions{}, agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -19,7 +20,7 @@ import (
 func (h *handle) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
 	state, events, err := h.conv.Fork(ctx, req.ID, req.From)
 	if errors.Is(err, store.ErrNoEvent) {
-		return nil, refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", req.From), err)
+		return nil, apierr.Refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", req.From), err)
 	}
 	if err != nil {
 		return nil, h.explain(err)
@@ -45,17 +46,17 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
 		b.clear(e)
 		if e.conv != nil {
-			return false, b.openError(ctx, id, store.ErrExists)
+			return false, b.opening.Explain(ctx, id, store.ErrExists)
 		}
 		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil {
 			c.meta.Others = about.Only(agentsMember, dirsMember)
 		}
 		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.cfg.storeOptions(), c.events...)
 		if err != nil {
-			return false, b.openError(ctx, id, err)
+			return false, b.opening.Explain(ctx, id, err)
 		}
 		if err := copyTasks(dir.Path(), c.events); err != nil {
-			return false, b.openError(ctx, id, errors.Join(err, dir.Remove()))
+			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
 		}
 		b.unstored.copy(id, c.meta.ForkedFrom)
 		b.shareCheckouts(ctx, c.meta.ForkedFrom, id)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
@@ -67,7 +68,7 @@ func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store
 	}
 	_, before := os.Stat(f.workspace)
 	if err := os.MkdirAll(f.workspace, 0o750); err != nil {
-		return nil, refused(f.unmade, err)
+		return nil, apierr.Refused(f.unmade, err)
 	}
 	f.meta.Created = cfg.Now()
 	f.meta.Updated = f.meta.Created
@@ -146,7 +147,7 @@ func sealed(plain agent, seal func(string) (string, error)) (json.RawMessage, er
 // kept.
 func checkAnalyzer(given json.RawMessage) error {
 	if _, err := confirm.ParseAnalyzer(given); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
-		return refused(sentence(err), err)
+		return apierr.Refused(sentence(err), err)
 	}
 	return nil
 }
@@ -180,11 +181,11 @@ func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]j
 	}
 	lost, err := registry.Decode(data, b.unseal)
 	if err != nil {
-		return refused("The secrets of the request cannot be read.", err)
+		return apierr.Refused("The secrets of the request cannot be read.", err)
 	}
 	for _, name := range lost {
 		if strings.Contains(string(sources[name]), sealedPrefix) {
-			return refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
+			return apierr.Refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
 		}
 	}
 	return nil
@@ -195,7 +196,7 @@ func metaOf(s control.Start) (store.Meta, error) {
 	meta := store.Meta{Parent: s.Parent, WantsTitle: s.Title}
 	if len(s.Request) > 0 {
 		if err := json.Unmarshal(s.Request, &meta.Others); err != nil {
-			return store.Meta{}, refused("The request is not a JSON object.", err)
+			return store.Meta{}, apierr.Refused("The request is not a JSON object.", err)
 		}
 	}
 	// The state has the agent and the secrets, and what follows is said elsewhere in the file.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -70,7 +71,7 @@ func (h *handle) Close() error {
 // explain distinguishes a conversation that was removed from one that was closed.
 func (h *handle) explain(err error) error {
 	if errors.Is(err, agentapi.ErrUnavailable) && !store.Exists(h.backend.cfg.Dir, h.info.ID) {
-		err = notFound(h.info.ID)
+		err = apierr.NotFound(h.info.ID)
 	}
 	return agentapi.InProcess(err)
 }

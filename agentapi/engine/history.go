@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -13,11 +14,11 @@ import (
 // About describes a conversation from its files: it need not be open here.
 func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return agentapi.About{}, notFound(id)
+		return agentapi.About{}, apierr.NotFound(id)
 	}
 	d, err := store.Describe(b.cfg.Dir, id)
 	if err != nil {
-		return agentapi.About{}, agentapi.InProcess(b.openError(ctx, id, err))
+		return agentapi.About{}, agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	profile := d.Tags[conversation.TagProfile]
 	if name := d.Tags[tagAgent]; name != "" {
@@ -29,14 +30,14 @@ func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) 
 // Events reads a page of the log from its files, which a run may be writing.
 func (b *Backend) Events(ctx context.Context, id string, q agentapi.EventQuery) (agentapi.EventPage, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return agentapi.EventPage{}, notFound(id)
+		return agentapi.EventPage{}, apierr.NotFound(id)
 	}
 	events, next, err := store.Page(b.cfg.Dir, id, q.From, q.Newest, q.Size())
 	switch {
 	case errors.Is(err, store.ErrNoEvent):
 		return agentapi.EventPage{}, agentapi.InProcess(agentapi.UnknownEvent(q.From))
 	case err != nil:
-		return agentapi.EventPage{}, agentapi.InProcess(b.openError(ctx, id, err))
+		return agentapi.EventPage{}, agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	return agentapi.EventPage{Events: events, Next: next}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/hookfile"
@@ -24,7 +25,7 @@ func storedHooks(given json.RawMessage) (json.RawMessage, error) {
 	}
 	config, err := hookfile.Parse(given)
 	if err != nil {
-		return nil, refused("hook_config cannot be read.", err)
+		return nil, apierr.Refused("hook_config cannot be read.", err)
 	}
 	if config == nil {
 		return nil, nil
@@ -57,7 +58,7 @@ func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	if len(s.HookConfig) > 0 {
 		var err error
 		if given, err = hookfile.Parse(s.HookConfig); err != nil {
-			return nil, refused("The hooks of the conversation cannot be read; repair hook_config in its base_state.json.", err)
+			return nil, apierr.Refused("The hooks of the conversation cannot be read; repair hook_config in its base_state.json.", err)
 		}
 	}
 	all := own.Merge(given)

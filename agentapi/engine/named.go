@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
@@ -109,7 +110,7 @@ func (s Settings) of(a Agent) (Settings, error) {
 	users, own := agent{}, agent{}
 	for data, into := range map[*json.RawMessage]*agent{&s.Agent: &users, &a.Settings: &own} {
 		if len(*data) > 0 && json.Unmarshal(*data, into) != nil {
-			return s, refused(fmt.Sprintf("The settings of the agent %q cannot be read.", a.Name), nil)
+			return s, apierr.Refused(fmt.Sprintf("The settings of the agent %q cannot be read.", a.Name), nil)
 		}
 	}
 	context := own.object("agent_context")

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -46,7 +45,7 @@ type entry struct {
 // Open makes or continues a conversation.
 func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
 	if req.New && req.Existing {
-		return nil, refused("A conversation cannot be both new and existing.", nil)
+		return nil, apierr.Refused("A conversation cannot be both new and existing.", nil)
 	}
 	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
 		b.expect(e, !req.Once)
@@ -65,7 +64,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 // calls open for it. No other goroutine opens or closes the conversation meanwhile.
 func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return nil, refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", id), err)
+		return nil, apierr.Refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", id), err)
 	}
 	for {
 		e, err := b.acquire(id)
@@ -129,7 +128,7 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest,
 		dir, err = b.found(begin)
 	}
 	if err != nil {
-		return false, b.openError(ctx, req.ID, err)
+		return false, b.opening.Explain(ctx, req.ID, err)
 	}
 	return created, b.enter(ctx, e, dir, req)
 }
@@ -138,7 +137,7 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest,
 func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
 	conv, info, err := b.assemble(ctx, e, dir, req)
 	if err != nil {
-		return b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
+		return b.opening.Explain(ctx, req.ID, errors.Join(err, dir.Close()))
 	}
 	e.conv, e.info = conv, info
 	return nil
@@ -153,78 +152,13 @@ func (b *Backend) settings(ctx context.Context) (Settings, error) {
 		return Settings{}, nil
 	}
 	s, err := b.cfg.Settings(ctx)
-	return s, kinded(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
-}
-
-// openError is why a conversation could not be opened, in words for people.
-func (b *Backend) openError(ctx context.Context, id string, err error) error {
-	held, isHeld := errors.AsType[*store.HeldError](err)
-	switch {
-	case isHeld:
-		return &agentapi.Error{
-			Kind: agentapi.ErrBusy,
-			Msg:  fmt.Sprintf("The conversation is open in another process (%d on %s); close it there, or wait until %s.", held.PID, held.Host, held.Until.Format(time.TimeOnly)),
-			Err:  err,
-		}
-	case errors.Is(err, store.ErrNotFound):
-		return notFound(id)
-	case errors.Is(err, store.ErrExists):
-		return refused("A conversation with this id already exists; open it instead of creating it.", errors.Join(control.ErrTaken, err))
-	case errors.Is(err, store.ErrCorrupt):
-		return b.damaged(id, err)
-	case errors.Is(err, fs.ErrPermission):
-		return kinded(ctx, err, agentapi.ErrUnavailable,
-			"The conversation cannot be opened: "+foreignText)
-	}
-	return kinded(ctx, err, agentapi.ErrUnavailable,
-		"The conversation cannot be opened; check that the disk has free space and that ohgw's conversations directory is writable.")
-}
-
-const foreignText = "the user that runs ohgw may not read or write its files in ohgw's conversations directory. Make that user their owner, as chown -R does."
-
-// unreadable is why a conversation is in no list, in words for people.
-func unreadable(err error) string {
-	d, ok := errors.AsType[*store.DamageError](err)
-	switch {
-	case ok && errors.Is(d, fs.ErrNotExist):
-		return fmt.Sprintf("it has events, but its file %s is missing. Restore the file from a backup, or delete the conversation.", d.File)
-	case ok:
-		return fmt.Sprintf("its file %s is damaged. Send it a message: the file is then made again from the events, if they are there.", d.File)
-	case errors.Is(err, fs.ErrPermission):
-		return foreignText
-	}
-	return "its files cannot be read. Check the disk."
-}
-
-// damaged is the error of a conversation with a damaged file. The place of the
-// file is for the log: a client has no business with directories of the server.
-func (b *Backend) damaged(id string, err error) error {
-	b.cfg.Log.Error("a conversation is damaged", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
-	d, ok := errors.AsType[*store.DamageError](err)
-	switch {
-	case !ok:
-		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or start a new conversation.", err)
-	case errors.Is(d, fs.ErrNotExist):
-		return refused(fmt.Sprintf("The conversation has events, but its file %s is missing; restore the file from a backup, or start a new conversation with another id.", d.File), err)
-	case d.Follows > 0:
-		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and the events after it away to continue with the events before it.",
-			d.File, d.Follows), err)
-	}
-	return refused(fmt.Sprintf("The conversation's file %s is damaged; restore it from a backup, or start a new conversation.", d.File), err)
-}
-
-func refused(msg string, err error) error {
-	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
-}
-
-func notFound(id string) error {
-	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; start a new one.", id)}
+	return s, apierr.Of(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
 }
 
 // Remove deletes a conversation, interrupting its run.
 func (b *Backend) Remove(ctx context.Context, id string) error {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return notFound(id)
+		return apierr.NotFound(id)
 	}
 	e, err := b.acquire(id)
 	if err != nil {
@@ -239,7 +173,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 		if err = store.Remove(b.cfg.Dir, id, b.cfg.storeOptions()); err == nil {
 			b.dropCheckouts(ctx, id)
 		}
-		return agentapi.InProcess(b.openError(ctx, id, err))
+		return agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	err = e.conv.Remove()
 	b.forget(e)
@@ -248,7 +182,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	} else {
 		b.cfg.Log.Error("delete conversation", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
 	}
-	return agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable,
+	return agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable,
 		"The conversation was not deleted completely; the log of ohgw serve names its directory. Delete it again."))
 }
 

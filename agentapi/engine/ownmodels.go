@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -93,7 +94,7 @@ func (o *ownModels) Model(ctx context.Context, c conversation.Choice) (llm.Model
 	}
 	m, err := o.make(p, c.Usage)
 	if err != nil {
-		return nil, refused(fmt.Sprintf("The model of the conversation cannot be used: %s.", withHint(err)), err)
+		return nil, apierr.Refused(fmt.Sprintf("The model of the conversation cannot be used: %s.", withHint(err)), err)
 	}
 	o.made[c.Usage] = m
 	return m, nil

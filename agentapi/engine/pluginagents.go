@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -23,7 +24,7 @@ func addAgents(s *control.Start, plugins []plugin.Plugin) error {
 	}
 	members := make(map[string]json.RawMessage)
 	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
-		return refused("The request is not a JSON object.", nil)
+		return apierr.Refused("The request is not a JSON object.", nil)
 	}
 	if members[agentsMember], err = appended(members[agentsMember], added); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
@@ -18,7 +19,7 @@ const dirsMember = "ohgw_plugin_directories"
 func noteDirs(s *control.Start, plugins []plugin.Plugin) error {
 	members := make(map[string]json.RawMessage)
 	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
-		return refused("The request is not a JSON object.", nil)
+		return apierr.Refused("The request is not a JSON object.", nil)
 	}
 	_, given := members[dirsMember]
 	if len(plugins) == 0 && !given {

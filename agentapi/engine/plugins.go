@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/extension"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
@@ -64,16 +65,16 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 // requestedPlugins are those that a request names.
 func (b *Backend) requestedPlugins(ctx context.Context, s control.Start) (loaded []plugin.Plugin, err error) {
 	if len(s.Plugins) > maxPlugins {
-		return nil, refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
+		return nil, apierr.Refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
 	}
 	for i, source := range s.Plugins {
 		place, err := b.sources(s.ID).Find(ctx, source)
 		if err != nil {
-			return nil, refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
+			return nil, apierr.Refused(fmt.Sprintf("plugins[%d] cannot be used: %v.", i, err), nil)
 		}
 		p, err := plugin.Load(place.Dir)
 		if err != nil {
-			return nil, refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", place.Dir, err), nil)
+			return nil, apierr.Refused(fmt.Sprintf("The plugin in %s cannot be used: %v.", place.Dir, err), nil)
 		}
 		loaded = append(loaded, p)
 	}
@@ -109,7 +110,7 @@ func (b *Backend) autoLoaded(ctx context.Context, id string, a agent, loaded []p
 		b.cfg.Log.Warn("a part of a marketplace is not used", "conversation", id, "marketplace", marketplace, "name", name, "reason", err)
 	})
 	if err != nil {
-		return nil, refused(err.Error(), nil)
+		return nil, apierr.Refused(err.Error(), nil)
 	}
 	var given []named
 	_ = json.Unmarshal(a.object("agent_context")["skills"], &given) // no list: none

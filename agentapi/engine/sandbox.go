@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -23,11 +24,11 @@ func (b *Backend) Sandbox(context.Context) agentapi.SandboxStatus {
 // Allow answers what the sandbox of a conversation has refused.
 func (b *Backend) Allow(ctx context.Context, id string, g agentapi.Grant) error {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return notFound(id)
+		return apierr.NotFound(id)
 	}
 	state, err := store.Peek(b.cfg.Dir, id)
 	if err != nil {
-		return agentapi.InProcess(b.openError(ctx, id, err))
+		return agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	if b.cfg.Allow == nil {
 		return &agentapi.Error{
@@ -36,7 +37,7 @@ func (b *Backend) Allow(ctx context.Context, id string, g agentapi.Grant) error 
 		}
 	}
 	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir, Profile: onlyProfile(state), ReadOnly: readOnly(state)}
-	return agentapi.InProcess(kinded(ctx, b.cfg.Allow(ctx, e, g), agentapi.ErrRefused, "The sandbox does not take this grant."))
+	return agentapi.InProcess(apierr.Of(ctx, b.cfg.Allow(ctx, e, g), agentapi.ErrRefused, "The sandbox does not take this grant."))
 }
 
 // tagAccess is set where a conversation does not change its workspace.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
@@ -22,7 +23,7 @@ func (b *Backend) settingsSecrets(s Settings) (*secretenv.Registry, error) {
 	settings := agent{}
 	if len(s.Agent) > 0 {
 		if err := json.Unmarshal(s.Agent, &settings); err != nil {
-			return nil, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
+			return nil, apierr.Refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
 	sources := settings.object("agent_context").object("secrets")
@@ -39,7 +40,7 @@ func (b *Backend) settingsSecrets(s Settings) (*secretenv.Registry, error) {
 		return nil, err
 	}
 	if _, err := registry.Decode(data, inClear); err != nil {
-		return nil, refused("The secrets in OpenHands' settings cannot be read; repair settings.json.", err)
+		return nil, apierr.Refused("The secrets in OpenHands' settings cannot be read; repair settings.json.", err)
 	}
 	return registry, nil
 }
@@ -61,7 +62,7 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 	}
 	lost, err := registry.Decode(s.SecretRegistry, b.unseal)
 	if err != nil {
-		return nil, refused("The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.", err)
+		return nil, apierr.Refused("The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.", err)
 	}
 	if kept := b.unstored.of(s.ID).secrets; kept != nil {
 		if _, err := registry.Decode(kept, inClear); err != nil {

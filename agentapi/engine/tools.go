@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -25,7 +26,7 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Shown: e.Shown,
 	})
 	if err != nil {
-		return nil, kinded(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")
+		return nil, apierr.Of(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")
 	}
 	if b, ok := box.(explainer); ok {
 		e.Host.ExplainPaths(b.Explain)
