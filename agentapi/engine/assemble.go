@@ -9,11 +9,11 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -27,16 +27,16 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		}
 	}
 	s := dir.State
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(s.Agent, &stored); err != nil {
 		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
 	}
-	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
+	if kind := stored.Text("kind"); kind != "Agent" && kind != "" {
 		return nil, agentapi.Info{}, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
 	}
 	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s)}
-	suffix := stored.object("agent_context").text("system_message_suffix")
-	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
+	suffix := stored.Object("agent_context").Text("system_message_suffix")
+	info.System, info.SystemKnown = storedagent.RecallSystem(s.Tags[tagSystem], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
 	settings, err := b.settings(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		return nil, agentapi.Info{}, err
 	}
 	cfg := conversation.Config{
-		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
+		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
@@ -77,7 +77,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
-		Concurrency: concurrency(stored), PromptSize: b.cfg.PromptSize, MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
+		Concurrency: storedagent.Concurrency(stored), PromptSize: b.cfg.PromptSize, MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
@@ -96,12 +96,12 @@ func hadShell(dir *store.Dir) bool {
 }
 
 // prompt is what the agent is told, by what is stored of it.
-func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
-	words := stored.object("agent_context")
+func (b *Backend) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt {
+	words := stored.Object("agent_context")
 	cfg := prompt.Config{
-		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: b.cfg.Home, Base: b.cfg.Base}, Static: stored.text("system_prompt"), Persona: stored.text("persona"),
-		Suffix: words.text("system_message_suffix"), MessageSuffix: words.text("user_message_suffix"),
-		NoRisk: string(stored.object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
+		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: b.cfg.Home, Base: b.cfg.Base}, Static: stored.Text("system_prompt"), Persona: stored.Text("persona"),
+		Suffix: words.Text("system_message_suffix"), MessageSuffix: words.Text("user_message_suffix"),
+		NoRisk: string(stored.Object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
 		NoDate: string(words["current_datetime"]) == "null",
 		Now:    b.cfg.Now,
 		Warn:   func(err error) { b.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
@@ -112,7 +112,7 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	cfg.NoUserSkills, cfg.NoProject = string(words["load_user_skills"]) == "false", string(words["load_project_skills"]) == "false"
 	// OpenHands reads those of a workspace only where it is asked to, and then they come first.
 	cfg.ProjectFirst = string(words["load_project_skills"]) == "true"
-	cfg.Memory = words.text("memory_context")
+	cfg.Memory = words.Text("memory_context")
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
@@ -146,25 +146,4 @@ func (b *Backend) profileNames(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, err
-}
-
-func concurrency(stored agent) int {
-	n := 1
-	_ = json.Unmarshal(stored["tool_concurrency_limit"], &n) // the default stays
-	return max(1, n)
-}
-
-// condenserOf reads the stored condenser; others than the summarizing one do
-// nothing.
-func condenserOf(stored agent) condenser.Settings {
-	c := stored.object("condenser")
-	if c.text("kind") != "LLMSummarizingCondenser" {
-		return condenser.Settings{}
-	}
-	set := condenser.Settings{MaxSize: 240, KeepFirst: 2}
-	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
-	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
-	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)
-	_ = json.Unmarshal(c["minimum_progress"], &set.MinProgress)
-	return set
 }

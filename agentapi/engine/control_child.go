@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // Child makes a conversation that is a part of this one: with its agent, settings and
@@ -57,18 +58,18 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 
 // childAgent is the agent of a part: it begins now, and is told where it works.
 func (b *Backend) childAgent(parent json.RawMessage, suffix string) (json.RawMessage, error) {
-	made := agent{}
+	made := storedagent.Agent{}
 	if err := json.Unmarshal(parent, &made); err != nil {
 		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
 	}
-	words := made.object("agent_context")
+	words := made.Object("agent_context")
 	if raw := words["current_datetime"]; len(raw) > 0 && string(raw) != "null" { // null: its model is not to know
 		delete(words, "current_datetime")
-		made.set("agent_context", words)
+		made.Set("agent_context", words)
 	}
-	made.date(b.cfg.Now())
+	made.Date(b.cfg.Now())
 	if suffix != "" {
-		made.addSuffix(suffix)
+		made.AddSuffix(suffix)
 	}
 	return json.Marshal(made)
 }

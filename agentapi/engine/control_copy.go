@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -68,8 +69,8 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 	if err != nil {
 		return err
 	}
-	model := given.object("llm")
-	if model.text("model") == "" {
+	model := given.Object("llm")
+	if model.Text("model") == "" {
 		return apierr.Refused("The LLM has no model; give llm.model.", nil)
 	}
 	choice, err := c.conv.Choice(ctx)
@@ -102,14 +103,14 @@ func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, mo
 }
 
 // withModel is a stored agent with another model, whose secrets are in the clear.
-func (b *Backend) withModel(id string, stored json.RawMessage, model agent) (json.RawMessage, error) {
-	now := agent{}
+func (b *Backend) withModel(id string, stored json.RawMessage, model storedagent.Agent) (json.RawMessage, error) {
+	now := storedagent.Agent{}
 	if err := json.Unmarshal(stored, &now); err != nil {
 		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
 	}
 	plain, _ := b.plainAgent(id, now)
-	plain.set("llm", model)
-	sealed, err := agent{"llm": plain["llm"]}.replaced(b.seal)
+	plain.Set("llm", model)
+	sealed, err := storedagent.Agent{"llm": plain["llm"]}.Replaced(b.seal)
 	if err != nil {
 		return nil, fmt.Errorf("encrypt the secrets of the agent: %w", err)
 	}

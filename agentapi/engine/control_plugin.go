@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
@@ -57,11 +58,11 @@ func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) erro
 
 // fromMarketplace finds a plugin in the marketplaces that an agent has.
 func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.State, ref string) (plugin.Plugin, error) {
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(state.Agent, &stored); err != nil {
 		return plugin.Plugin{}, &store.DamageError{File: "base_state.json", Err: err}
 	}
-	list, err := stored.marketplaces()
+	list, err := stored.Marketplaces()
 	if err != nil {
 		return plugin.Plugin{}, err
 	}
@@ -90,17 +91,9 @@ func (b *Backend) fromMarketplace(ctx context.Context, id string, state store.St
 	return p, nil
 }
 
-// marketplaces are those of the agent's context.
-func (a agent) marketplaces() (list []plugin.Registration, err error) {
-	if raw := a.object("agent_context")["registered_marketplaces"]; len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
-		return nil, apierr.Refused("registered_marketplaces of the agent's context is not a list of marketplaces.", nil)
-	}
-	return list, nil
-}
-
 // amendWith adds a plugin to what is stored of a conversation.
 func (b *Backend) amendWith(d *store.Dir, p plugin.Plugin) error {
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(d.State.Agent, &stored); err != nil {
 		return &store.DamageError{File: "base_state.json", Err: err}
 	}
@@ -109,7 +102,7 @@ func (b *Backend) amendWith(d *store.Dir, p plugin.Plugin) error {
 			return err
 		}
 	}
-	if err := stored.addPlugin(p, b.cfg.Seal); err != nil {
+	if err := stored.AddPlugin(p, b.cfg.Seal); err != nil {
 		return err
 	}
 	var err error
@@ -139,10 +132,10 @@ func amendAgents(d *store.Dir, p plugin.Plugin) error {
 }
 
 // keepClear keeps an agent with a plugin whose secrets are not stored.
-func (b *Backend) keepClear(id string, stored agent, p plugin.Plugin) error {
+func (b *Backend) keepClear(id string, stored storedagent.Agent, p plugin.Plugin) error {
 	plain, _ := b.plainAgent(id, maps.Clone(stored))
 	plain = maps.Clone(plain)
-	if err := plain.addPlugin(p, inClear); err != nil {
+	if err := plain.AddPlugin(p, storedagent.InClear); err != nil {
 		return err
 	}
 	kept, err := json.Marshal(plain)

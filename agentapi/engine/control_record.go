@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -77,9 +78,9 @@ func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Rec
 	about := meta.Description()
 	r := control.Record{ID: state.ID, Title: about.Title, Status: state.Status}
 	r.Created, r.Updated = store.Times(c.b.cfg.Dir, state.ID, meta)
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(state.Agent, &stored); err == nil {
-		masked, err := stored.replaced(hide)
+		masked, err := stored.Replaced(storedagent.Hide)
 		if err != nil {
 			return r, &store.DamageError{File: "base_state.json", Err: err}
 		}
@@ -117,23 +118,23 @@ func hiddenSources(data json.RawMessage, member string) (json.RawMessage, error)
 	if len(data) == 0 || string(data) == "null" {
 		return json.RawMessage(`{}`), nil
 	}
-	all := agent{}
+	all := storedagent.Agent{}
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
 	sources := all
 	if member != "" {
-		sources = all.object(member)
+		sources = all.Object(member)
 	}
 	for name, source := range sources {
-		hidden, err := replacedSource(source, hide)
+		hidden, err := storedagent.ReplacedSource(source, storedagent.Hide)
 		if err != nil {
 			return nil, err
 		}
 		sources[name] = hidden
 	}
 	if member != "" {
-		all.set(member, sources)
+		all.Set(member, sources)
 	}
 	return json.Marshal(all)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // Append takes a message into the log.
@@ -106,10 +107,10 @@ func (b *Backend) keepSecrets(id string, values map[string]secretenv.Secret) {
 	registry := secretenv.New(secretenv.Config{HTTP: b.cfg.HTTP, Now: b.cfg.Now})
 	var err error
 	if kept := b.unstored.of(id).secrets; kept != nil {
-		_, err = registry.Decode(kept, inClear)
+		_, err = registry.Decode(kept, storedagent.InClear)
 	}
 	registry.Set(values)
-	all, encodeErr := registry.Encode(inClear)
+	all, encodeErr := registry.Encode(storedagent.InClear)
 	if err := errors.Join(err, encodeErr); err != nil {
 		b.cfg.Log.Error("secrets are lost when the conversation is closed", "conversation", id, "err", err)
 		return

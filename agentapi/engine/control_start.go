@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/internal/openhands/shape"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/subpath"
 )
@@ -47,7 +46,7 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 
 // beginning is an agent that a conversation begins with, its secrets in the clear.
 type beginning struct {
-	agent agent
+	agent storedagent.Agent
 	tags  map[string]string // ohgw's own
 	// settings have what the user's settings say of conversations; the zero value
 	// where the user has no part in the agent.
@@ -63,7 +62,7 @@ func (b *Backend) ofStart(ctx context.Context, s control.Start) (founding, error
 	if err != nil {
 		return founding{}, err
 	}
-	if err := from.agent.addClientTools(s.Request); err != nil {
+	if err := from.agent.AddClientTools(s.Request); err != nil {
 		return founding{}, err
 	}
 	if s.Prepare != nil {
@@ -72,10 +71,10 @@ func (b *Backend) ofStart(ctx context.Context, s control.Start) (founding, error
 		}
 	}
 	if s.Suffix != "" {
-		from.agent.addSuffix(s.Suffix)
+		from.agent.AddSuffix(s.Suffix)
 	}
-	from.agent.date(b.cfg.Now())
-	b.addLaunchSkills(from.agent, s.Skills)
+	from.agent.Date(b.cfg.Now())
+	from.agent.AddLaunchSkills(s.Skills, skill.User{Home: b.cfg.Home, Base: b.cfg.Base})
 	if err := b.addPlugins(ctx, &s, &from); err != nil {
 		return founding{}, err
 	}
@@ -92,11 +91,11 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 		if err != nil {
 			return beginning{}, err
 		}
-		if kind := given.text("kind"); kind != "" && kind != "Agent" {
+		if kind := given.Text("kind"); kind != "" && kind != "Agent" {
 			return beginning{}, apierr.Refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind Agent, or an agent-server.", kind), nil)
 		}
-		given.set("kind", "Agent")
-		if given.object("llm").text("model") == "" {
+		given.Set("kind", "Agent")
+		if given.Object("llm").Text("model") == "" {
 			return beginning{}, apierr.Refused("The agent has no model; give agent.llm.model.", nil)
 		}
 		return beginning{agent: given}, nil
@@ -110,12 +109,12 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 
 // givenAgent decodes an agent or settings of one, with what is encrypted in the
 // clear.
-func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
-	given := agent{}
+func (b *Backend) givenAgent(data json.RawMessage, name string) (storedagent.Agent, error) {
+	given := storedagent.Agent{}
 	if err := json.Unmarshal(data, &given); err != nil || given == nil {
 		return nil, apierr.Refused(name+" is not a JSON object.", err)
 	}
-	plain, err := given.replaced(b.given)
+	plain, err := given.Replaced(b.given)
 	if err != nil {
 		return nil, apierr.Refused(fmt.Sprintf("A secret in %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), err)
 	}
@@ -123,88 +122,31 @@ func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
 }
 
 // ofSettings is the agent that OpenHands would make of settings and their LLM.
-func ofSettings(given agent) (beginning, error) {
-	if kind := given.text("agent_kind"); kind != "" && kind != "openhands" && kind != "llm" {
+func ofSettings(given storedagent.Agent) (beginning, error) {
+	if kind := given.Text("agent_kind"); kind != "" && kind != "openhands" && kind != "llm" {
 		return beginning{}, apierr.Refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind openhands, or an agent-server.", kind), nil)
 	}
-	model := given.object("llm")
-	if model.text("model") == "" {
+	model := given.Object("llm")
+	if model.Text("model") == "" {
 		return beginning{}, apierr.Refused("The agent settings have no model; give agent_settings.llm.model.", nil)
 	}
-	given.unfold()
-	made, err := settled(Profile{LLM: given["llm"]}, given)
+	given.Unfold()
+	made, err := storedagent.OfSettings("", given["llm"], given)
 	if err != nil {
 		return beginning{}, err
 	}
-	made.takeContext(given)
-	made.route(given)
+	made.TakeContext(given)
+	made.Route(given)
 	delete(model, "schema_version")
-	made.set("llm", model)
-	if summaries := made.object("condenser"); len(summaries) > 0 {
+	made.Set("llm", model)
+	if summaries := made.Object("condenser"); len(summaries) > 0 {
 		own := maps.Clone(model)
-		own.set("usage_id", condenserUsage)
-		own.set("stream", false)
-		summaries.set("llm", own)
-		made.set("condenser", summaries)
+		own.Set("usage_id", storedagent.CondenserUsage)
+		own.Set("stream", false)
+		summaries.Set("llm", own)
+		made.Set("condenser", summaries)
 	}
 	return beginning{agent: made}, nil
-}
-
-// unfold says by a switch whether an agent may change its model. Settings since OpenHands
-// 1.51 have that in their list of tools, and without a list it may.
-func (a agent) unfold() {
-	if a[shape.SubAgentsSwitch] != nil || a[shape.ModelSwitch] != nil {
-		return
-	}
-	var tools []json.RawMessage
-	if json.Unmarshal(a["tools"], &tools) != nil || tools == nil {
-		a.set(shape.ModelSwitch, true)
-		return
-	}
-	others := slices.DeleteFunc(slices.Clone(tools), func(raw json.RawMessage) bool {
-		var tool struct{ Name string }
-		return json.Unmarshal(raw, &tool) == nil && shape.IsModelTool(tool.Name)
-	})
-	a.set("tools", others)
-	a.set(shape.ModelSwitch, len(others) < len(tools))
-}
-
-// settled is the agent of a profile and settings, with the secrets of its servers
-// and variables in the clear.
-func settled(p Profile, settings agent) (agent, error) {
-	data, err := json.Marshal(settings)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := newAgent(p, Settings{Agent: data}, "", inClear)
-	if err != nil {
-		return nil, err
-	}
-	made := agent{}
-	if err := json.Unmarshal(stored, &made); err != nil {
-		return nil, err
-	}
-	if secrets := settings.object("agent_context").object("secrets"); len(secrets) > 0 {
-		words := made.object("agent_context")
-		words.set("secrets", secrets)
-		made.set("agent_context", words)
-	}
-	return made, nil
-}
-
-// takeContext takes over the agent's context from settings that came with the request. It
-// does not read the user's own settings.json: OpenHands writes false there also when the
-// user has not chosen.
-func (a agent) takeContext(settings agent) {
-	words, sent := a.object("agent_context"), settings.object("agent_context")
-	for _, name := range []string{
-		"skills", "load_user_skills", "load_project_skills", "load_public_skills", "load_memory", "memory_context", "marketplace_path", "registered_marketplaces",
-	} {
-		if v, ok := sent[name]; ok && string(v) != "null" {
-			words[name] = v
-		}
-	}
-	a.set("agent_context", words)
 }
 
 // ofProfile is the agent of a profile and the settings given, or else the user's.
@@ -217,7 +159,7 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 	if err != nil {
 		return beginning{}, err
 	}
-	given := agent{}
+	given := storedagent.Agent{}
 	if s.Settings != nil {
 		if given, err = b.givenAgent(s.Settings, "agent_settings"); err != nil {
 			return beginning{}, err
@@ -228,39 +170,18 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 			return beginning{}, apierr.Refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
-	given.unfold()
-	made, err := settled(profile, given)
+	given.Unfold()
+	made, err := storedagent.OfSettings(profile.Name, profile.LLM, given)
 	if err == nil && s.Settings != nil {
-		made.takeContext(given)
+		made.TakeContext(given)
 	}
 	if err == nil {
-		made.route(given)
+		made.Route(given)
 	}
 	return beginning{
 		agent: made, settings: settings,
-		tags: map[string]string{conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage},
+		tags: map[string]string{conversation.TagProfile: profile.Name, conversation.TagUsage: storedagent.AgentUsage},
 	}, err
-}
-
-// addSuffix adds a text to what the agent's system message ends with.
-func (a agent) addSuffix(text string) {
-	words := a.object("agent_context")
-	if before := words.text("system_message_suffix"); before != "" {
-		text = before + suffixGap + text
-	}
-	words.set("system_message_suffix", text)
-	a.set("agent_context", words)
-}
-
-// date notes when an agent with a context begins, unless the request says when, or null:
-// its model is not to know.
-func (a agent) date(now time.Time) {
-	words := a.object("agent_context")
-	if raw := a["agent_context"]; len(raw) == 0 || string(raw) == "null" || words["current_datetime"] != nil {
-		return
-	}
-	words.set("current_datetime", now.Format("2006-01-02T15:04:05.000000Z07:00"))
-	a.set("agent_context", words)
 }
 
 var tagName = pattern.Of(`^[a-z0-9]+$`)

@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -215,7 +216,7 @@ type Backend struct {
 	models *models
 	// schemas are those of the tools of all conversations.
 	schemas tool.Schemas
-	agents  madeAgents
+	agents  storedagent.Cache
 	catalog *store.Catalog
 	logs    *store.Logs
 	opening apierr.Opening

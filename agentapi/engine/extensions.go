@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -33,7 +34,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	if err != nil {
 		return out, err
 	}
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(state.Agent, &stored); err != nil {
 		return out, &store.DamageError{File: "base_state.json", Err: err}
 	}
@@ -41,7 +42,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	if words == nil {
 		words = b.prompt(state, stored)
 	}
-	out.Skills = listSkills(words, stored.object("llm").text("model"))
+	out.Skills = listSkills(words, stored.Object("llm").Text("model"))
 	if status != nil {
 		out.Servers = status()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // founding is what a new conversation begins with, whoever asks for it: a turn with a
@@ -85,14 +86,14 @@ func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	if err != nil {
 		return founding{}, err
 	}
-	stored, err := b.agents.of(profile, settings, req.System, b.cfg.Seal)
+	stored, err := b.agents.Of(sourceOf(profile, settings, req.System), b.cfg.Seal)
 	if err != nil {
 		return founding{}, err
 	}
 	f := founding{
 		id: req.ID, workspace: req.Workspace, agent: stored, iterations: settings.MaxIterations,
 		tags: map[string]string{
-			conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
+			conversation.TagProfile: profile.Name, conversation.TagUsage: storedagent.AgentUsage, tagSystem: storedagent.SystemMark(req.System),
 		},
 		unmade: "The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.",
 	}
@@ -103,6 +104,11 @@ func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	f.policy, f.analyzer = settings.confirm(b.cfg.Confirm)
 	f.secrets, err = b.settingsSecrets(settings)
 	return f, err
+}
+
+// sourceOf is what the agent of a new conversation with a profile is made of.
+func sourceOf(p Profile, s Settings, system string) storedagent.Source {
+	return storedagent.Source{Name: p.Name, Revision: p.Revision, LLM: p.LLM, Settings: s.Agent, System: system}
 }
 
 // foundingOf is what a request of OpenHands' API and its agent come to.
@@ -135,8 +141,8 @@ func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err e
 }
 
 // sealed is an agent as it is stored.
-func sealed(plain agent, seal func(string) (string, error)) (json.RawMessage, error) {
-	sealed, err := plain.replaced(seal)
+func sealed(plain storedagent.Agent, seal func(string) (string, error)) (json.RawMessage, error) {
+	sealed, err := plain.Replaced(seal)
 	if err != nil {
 		return nil, fmt.Errorf("encrypt the secrets of the agent: %w", err)
 	}
@@ -166,7 +172,7 @@ func (b *Backend) givenSecrets(s control.Start, from beginning) (*secretenv.Regi
 	if err := b.giveSecrets(registry, s.Secrets); err != nil || b.cfg.Seal != nil {
 		return registry, err
 	}
-	values, err := registry.Encode(inClear)
+	values, err := registry.Encode(storedagent.InClear)
 	if err == nil {
 		b.unstored.set(s.ID, inTheClear{agent: plain, secrets: values})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // Agents are the agents that are models besides the profiles.
@@ -107,22 +108,22 @@ func (b *Backend) named(ctx context.Context, name, workspace string, not error) 
 // of are the settings for the conversations of an agent. The user's secrets are
 // the agent's, too, as far as it may have them.
 func (s Settings) of(a Agent) (Settings, error) {
-	users, own := agent{}, agent{}
-	for data, into := range map[*json.RawMessage]*agent{&s.Agent: &users, &a.Settings: &own} {
+	users, own := storedagent.Agent{}, storedagent.Agent{}
+	for data, into := range map[*json.RawMessage]*storedagent.Agent{&s.Agent: &users, &a.Settings: &own} {
 		if len(*data) > 0 && json.Unmarshal(*data, into) != nil {
 			return s, apierr.Refused(fmt.Sprintf("The settings of the agent %q cannot be read.", a.Name), nil)
 		}
 	}
-	context := own.object("agent_context")
-	if secrets := users.object("agent_context").object("secrets"); len(secrets) > 0 {
+	context := own.Object("agent_context")
+	if secrets := users.Object("agent_context").Object("secrets"); len(secrets) > 0 {
 		maps.DeleteFunc(secrets, func(name string, _ json.RawMessage) bool {
 			return a.Secrets != nil && !slices.Contains(*a.Secrets, name)
 		})
-		context.set("secrets", secrets)
+		context.Set("secrets", secrets)
 	}
 	delete(users, "mcp_config")
 	maps.Copy(users, own)
-	users.set("agent_context", context)
+	users.Set("agent_context", context)
 	data, err := json.Marshal(users)
 	s.Agent = data
 	s.least = a.Confirm

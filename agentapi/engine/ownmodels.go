@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/hidden"
 )
 
@@ -24,8 +25,8 @@ type ownModels struct {
 	*models
 
 	mu   sync.Mutex
-	llms map[string]Profile // by usage id
-	full map[string]agent   // the same with their secrets
+	llms map[string]Profile           // by usage id
+	full map[string]storedagent.Agent // the same with their secrets
 	made map[string]llm.Model
 	// main is the usage id of the agent's own model, which also does what no other
 	// one is there for.
@@ -34,11 +35,11 @@ type ownModels struct {
 
 // ownLLM is the LLM object of an agent as a model is made of it, and its usage id.
 // stored has its secrets in the clear; without any, a profile may have them.
-func (m *models) ownLLM(stored agent) (p Profile, usage string) {
+func (m *models) ownLLM(stored storedagent.Agent) (p Profile, usage string) {
 	keys := make(map[string]string, 1)
 	plain := maps.Clone(stored)
-	for _, field := range llmSecrets {
-		if key := stored.text(field); key != "" && key != hidden.Redacted {
+	for _, field := range storedagent.SecretFields() {
+		if key := stored.Text(field); key != "" && key != hidden.Redacted {
 			keys[field] = key
 		}
 		delete(plain, field)
@@ -50,7 +51,7 @@ func (m *models) ownLLM(stored agent) (p Profile, usage string) {
 		}
 		return keys[field], nil
 	}
-	usage = stored.text("usage_id")
+	usage = stored.Text("usage_id")
 	if usage == "" {
 		usage = defaultUsage
 	}
@@ -62,17 +63,17 @@ const defaultUsage = "default"
 
 // newOwnModels are the models of a conversation with that agent, whose secrets are
 // in the clear.
-func newOwnModels(m *models, opened agent) *ownModels {
-	o := &ownModels{models: m, llms: make(map[string]Profile), full: make(map[string]agent), made: make(map[string]llm.Model)}
-	if model := opened.object("llm"); len(model) > 0 {
+func newOwnModels(m *models, opened storedagent.Agent) *ownModels {
+	o := &ownModels{models: m, llms: make(map[string]Profile), full: make(map[string]storedagent.Agent), made: make(map[string]llm.Model)}
+	if model := opened.Object("llm"); len(model) > 0 {
 		var p Profile
 		p, o.main = m.ownLLM(model)
 		o.llms[o.main], o.full[o.main] = p, model
 	}
-	if model := opened.object("condenser").object("llm"); len(model) > 0 {
+	if model := opened.Object("condenser").Object("llm"); len(model) > 0 {
 		p, _ := m.ownLLM(model)
-		if _, taken := o.llms[condenserUsage]; !taken {
-			o.llms[condenserUsage], o.full[condenserUsage] = p, model
+		if _, taken := o.llms[storedagent.CondenserUsage]; !taken {
+			o.llms[storedagent.CondenserUsage], o.full[storedagent.CondenserUsage] = p, model
 		}
 	}
 	return o
@@ -102,7 +103,7 @@ func (o *ownModels) Model(ctx context.Context, c conversation.Choice) (llm.Model
 
 // add makes an LLM object one of the conversation's, unless there is one with its
 // usage id.
-func (o *ownModels) add(plain agent) (usage string, added bool) {
+func (o *ownModels) add(plain storedagent.Agent) (usage string, added bool) {
 	p, usage := o.ownLLM(plain)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +115,7 @@ func (o *ownModels) add(plain agent) (usage string, added bool) {
 }
 
 // object is the LLM object of a usage id, its secrets in the clear.
-func (o *ownModels) object(usage string) agent {
+func (o *ownModels) object(usage string) storedagent.Agent {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.full[usage]
@@ -137,20 +138,20 @@ var errLostKey = errors.New("the key of the model was not stored with the conver
 
 // plainAgent is the stored agent of a conversation with its secrets in the clear, and
 // whether the one of its model is among them.
-func (b *Backend) plainAgent(id string, stored agent) (plain agent, usable bool) {
+func (b *Backend) plainAgent(id string, stored storedagent.Agent) (plain storedagent.Agent, usable bool) {
 	if kept := b.unstored.of(id).agent; kept != nil {
 		if json.Unmarshal(kept, &plain) == nil {
 			return plain, true
 		}
 	}
-	model, err := agent{"llm": stored["llm"]}.replaced(func(value string) (string, error) {
+	model, err := storedagent.Agent{"llm": stored["llm"]}.Replaced(func(value string) (string, error) {
 		if value == hidden.Redacted {
 			return "", errLostKey
 		}
 		return b.unseal(value)
 	})
 	usable = err == nil
-	plain, err = stored.replaced(func(value string) (string, error) {
+	plain, err = stored.Replaced(func(value string) (string, error) {
 		opened, err := b.given(value)
 		if err != nil { // the servers and the registry say themselves what is lost
 			return "", nil //nolint:nilerr // it has no value here
@@ -163,30 +164,30 @@ func (b *Backend) plainAgent(id string, stored agent) (plain agent, usable bool)
 	if usable {
 		plain["llm"] = model["llm"]
 	}
-	return plain, usable && callable(plain.object("llm"))
+	return plain, usable && callable(plain.Object("llm"))
 }
 
 // callable reports whether an LLM object has what a call needs: a key, or the
 // address of a server that may want none.
-func callable(model agent) bool {
-	for _, field := range append([]string{"base_url", "aws_profile_name", "aws_role_name"}, llmSecrets...) {
-		if model.text(field) != "" {
+func callable(model storedagent.Agent) bool {
+	for _, field := range append([]string{"base_url", "aws_profile_name", "aws_role_name"}, storedagent.SecretFields()...) {
+		if model.Text(field) != "" {
 			return true
 		}
 	}
-	return strings.HasPrefix(model.text("model"), "ollama")
+	return strings.HasPrefix(model.Text("model"), "ollama")
 }
 
 // modelsOf are the models of a conversation that is opened, and the one that answers.
 // own says that it is its own, of no profile.
-func (b *Backend) modelsOf(s store.State, stored agent, req agentapi.OpenRequest) (all *ownModels, choice conversation.Choice, own bool) {
+func (b *Backend) modelsOf(s store.State, stored storedagent.Agent, req agentapi.OpenRequest) (all *ownModels, choice conversation.Choice, own bool) {
 	defer func() { b.addRouted(all, s.ID, stored) }() // besides those that are found here
 	choice = conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
 	if choice.Profile != "" {
 		if choice.Usage == "" {
-			choice.Usage = agentUsage
+			choice.Usage = storedagent.AgentUsage
 		}
-		return newOwnModels(b.models, agent{}), choice, false
+		return newOwnModels(b.models, storedagent.Agent{}), choice, false
 	}
 	plain, usable := b.plainAgent(s.ID, stored)
 	if usable || req.Profile == "" {
@@ -194,9 +195,9 @@ func (b *Backend) modelsOf(s store.State, stored agent, req agentapi.OpenRequest
 		return all, conversation.Choice{Usage: all.main}, true
 	}
 	// Its key is not here: one of our profiles answers in its place.
-	choice = conversation.Choice{Profile: req.Profile, Usage: stored.object("llm").text("usage_id")}
+	choice = conversation.Choice{Profile: req.Profile, Usage: stored.Object("llm").Text("usage_id")}
 	if choice.Usage == "" {
-		choice.Usage = agentUsage
+		choice.Usage = storedagent.AgentUsage
 	}
-	return newOwnModels(b.models, agent{}), choice, false
+	return newOwnModels(b.models, storedagent.Agent{}), choice, false
 }

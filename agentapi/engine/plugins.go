@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
@@ -38,12 +39,12 @@ func (b *Backend) addPlugins(ctx context.Context, s *control.Start, from *beginn
 		return err
 	}
 	for _, p := range loaded {
-		if err := from.agent.addPlugin(p, inClear); err != nil {
+		if err := from.agent.AddPlugin(p, storedagent.InClear); err != nil {
 			return err
 		}
 	}
 	for _, p := range b.ownPlugins(loaded) {
-		if err := from.agent.addPlugin(p, inClear); err != nil {
+		if err := from.agent.AddPlugin(p, storedagent.InClear); err != nil {
 			b.cfg.Log.Warn("an installed plugin is not used", "plugin", p.Name, "directory", p.Dir, "reason", agentapi.PublicMessage(err, "its parts cannot be read"))
 			continue
 		}
@@ -101,8 +102,8 @@ func without(list, others []plugin.Plugin) []plugin.Plugin {
 // then those that are given. The skills of the marketplaces are added to the agent where it
 // has none of that name. What cannot be used keeps no conversation from its start: most
 // lists name repositories of the network, too.
-func (b *Backend) autoLoaded(ctx context.Context, id string, a agent, loaded []plugin.Plugin) ([]plugin.Plugin, error) {
-	list, err := a.marketplaces()
+func (b *Backend) autoLoaded(ctx context.Context, id string, a storedagent.Agent, loaded []plugin.Plugin) ([]plugin.Plugin, error) {
+	list, err := a.Marketplaces()
 	if err != nil || len(list) == 0 {
 		return loaded, err
 	}
@@ -112,10 +113,10 @@ func (b *Backend) autoLoaded(ctx context.Context, id string, a agent, loaded []p
 	if err != nil {
 		return nil, apierr.Refused(err.Error(), nil)
 	}
-	var given []named
-	_ = json.Unmarshal(a.object("agent_context")["skills"], &given) // no list: none
-	missing := slices.DeleteFunc(auto.Skills, func(s skill.Skill) bool { return slices.Contains(given, named{s.Name}) })
-	return append(without(auto.Plugins, loaded), loaded...), a.addSkills(missing)
+	var given []storedagent.Named
+	_ = json.Unmarshal(a.Object("agent_context")["skills"], &given) // no list: none
+	missing := slices.DeleteFunc(auto.Skills, func(s skill.Skill) bool { return slices.Contains(given, storedagent.Named{Name: s.Name}) })
+	return append(without(auto.Plugins, loaded), loaded...), a.AddSkills(missing)
 }
 
 // addHooks gives a conversation the hooks of its plugins behind its own.
@@ -180,47 +181,4 @@ func pathOf(environ []string) string {
 		}
 	}
 	return ""
-}
-
-// addPlugin adds the skills and MCP servers of a plugin, whose secrets are sealed. As in
-// OpenHands, they take the place of others with the same name.
-func (a agent) addPlugin(p plugin.Plugin, seal func(string) (string, error)) error {
-	brought := agent{}
-	brought.set("mcp_config", p.Servers)
-	servers, err := storedServers(brought, seal)
-	if err != nil {
-		return fmt.Errorf("MCP servers of the plugin %s: %w", p.Name, err)
-	}
-	if len(servers) > 0 {
-		all := agent{}
-		maps.Copy(all, serversOf(a))
-		maps.Copy(all, servers)
-		a.set("mcp_config", all)
-	}
-	return a.addSkills(p.Skills)
-}
-
-// addSkills adds skills in the place of others with the same name.
-func (a agent) addSkills(skills []skill.Skill) error {
-	if len(skills) == 0 {
-		return nil
-	}
-	words := a.object("agent_context")
-	var before []json.RawMessage
-	_ = json.Unmarshal(words["skills"], &before) // no list: none
-	list := slices.DeleteFunc(before, func(raw json.RawMessage) bool {
-		var has struct{ Name string }
-		_ = json.Unmarshal(raw, &has) // no skill: it stays
-		return slices.ContainsFunc(skills, func(s skill.Skill) bool { return s.Name == has.Name })
-	})
-	for _, s := range skills {
-		raw, err := skill.Encode(s)
-		if err != nil {
-			return err
-		}
-		list = append(list, raw)
-	}
-	words.set("skills", list)
-	a.set("agent_context", words)
-	return nil
 }

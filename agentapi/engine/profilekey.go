@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // ofProfile finds a secret for an LLM object that came without any: the one of the
 // profile with the same model at the same address. OpenHands' programs send the user's
 // settings, which have no key where ohgw keeps it for the profile. It is not stored with
 // the conversation. Of several such profiles the active one comes first.
-func (m *models) ofProfile(ctx context.Context, object agent, field string) (string, error) {
+func (m *models) ofProfile(ctx context.Context, object storedagent.Agent, field string) (string, error) {
 	list, err := m.profiles.List(ctx)
 	if err != nil {
 		return "", err
@@ -33,7 +34,7 @@ func (m *models) ofProfile(ctx context.Context, object agent, field string) (str
 		if err != nil {
 			continue // a profile that cannot be used has no part in this
 		}
-		stored := agent{}
+		stored := storedagent.Agent{}
 		if json.Unmarshal(p.LLM, &stored) != nil || !sameServer(stored, object) {
 			continue
 		}
@@ -50,9 +51,9 @@ func (m *models) ofProfile(ctx context.Context, object agent, field string) (str
 
 // sameServer reports whether two LLM objects have one model at one address: a key is for
 // its profile's server only.
-func sameServer(a, b agent) bool {
+func sameServer(a, b storedagent.Agent) bool {
 	for _, field := range []string{"model", "base_url", "ollama_base_url", "aws_bedrock_runtime_endpoint", "aws_region_name"} {
-		if strings.TrimRight(a.text(field), "/") != strings.TrimRight(b.text(field), "/") {
+		if strings.TrimRight(a.Text(field), "/") != strings.TrimRight(b.Text(field), "/") {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -35,7 +36,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if !known {
 		delete(s.Tags, tagSystem)
 	}
-	if s.Agent, err = newAgent(profile, settings, system, b.cfg.Seal); err != nil {
+	if s.Agent, err = storedagent.New(sourceOf(profile, settings, system), b.cfg.Seal); err != nil {
 		return err
 	}
 	secrets, err := b.settingsSecrets(settings)
@@ -67,11 +68,15 @@ func systemOfLog(mark string, events []event.Event) (text string, known bool) {
 			continue
 		}
 		whole := p.DynamicContext.Text
-		for _, end := range []int{strings.LastIndex(whole, suffixGap+"<CUSTOM_SECRETS>"), strings.LastIndex(whole, suffixGap+"<CURRENT_DATETIME>"), len(whole)} {
-			if text, known := recallSystem(mark, whole[:max(0, end)]); known {
+		for _, end := range []int{strings.LastIndex(whole, storedagent.SuffixGap+"<CUSTOM_SECRETS>"), strings.LastIndex(whole, storedagent.SuffixGap+"<CURRENT_DATETIME>"), len(whole)} {
+			if text, known := storedagent.RecallSystem(mark, whole[:max(0, end)]); known {
 				return text, true
 			}
 		}
 	}
 	return "", false
 }
+
+// tagSystem keeps length and hash of the system text, which itself stands at
+// the end of the agent's suffix.
+const tagSystem = "ohgwsystem"

@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -50,7 +51,7 @@ func readOnly(s store.State) bool { return s.Tags[tagAccess] == accessRead }
 // onlyProfile is the profile that a conversation was made with, if no other has
 // answered in it.
 func onlyProfile(s store.State) string {
-	if s.Tags[conversation.TagUsage] != agentUsage { // of a model that came later, or not set
+	if s.Tags[conversation.TagUsage] != storedagent.AgentUsage { // of a model that came later, or not set
 		return ""
 	}
 	return s.Tags[conversation.TagProfile]

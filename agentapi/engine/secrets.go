@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // sealedPrefix is how a value begins that OpenHands has encrypted.
@@ -20,26 +21,26 @@ var errNoSecretKey = errors.New("the value is encrypted, and the key to decrypt 
 // conversation: a value each, or a source as a conversation stores it.
 func (b *Backend) settingsSecrets(s Settings) (*secretenv.Registry, error) {
 	registry := secretenv.New(b.lookups())
-	settings := agent{}
+	settings := storedagent.Agent{}
 	if len(s.Agent) > 0 {
 		if err := json.Unmarshal(s.Agent, &settings); err != nil {
 			return nil, apierr.Refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
 		}
 	}
-	sources := settings.object("agent_context").object("secrets")
+	sources := settings.Object("agent_context").Object("secrets")
 	for name, value := range maps.Clone(sources) {
 		var plain string
 		if json.Unmarshal(value, &plain) == nil {
-			sources.set(name, map[string]string{"kind": "StaticSecret", "value": plain})
+			sources.Set(name, map[string]string{"kind": "StaticSecret", "value": plain})
 		}
 	}
-	stored := agent{}
-	stored.set("secret_sources", sources)
+	stored := storedagent.Agent{}
+	stored.Set("secret_sources", sources)
 	data, err := json.Marshal(stored)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := registry.Decode(data, inClear); err != nil {
+	if _, err := registry.Decode(data, storedagent.InClear); err != nil {
 		return nil, apierr.Refused("The secrets in OpenHands' settings cannot be read; repair settings.json.", err)
 	}
 	return registry, nil
@@ -65,7 +66,7 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 		return nil, apierr.Refused("The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.", err)
 	}
 	if kept := b.unstored.of(s.ID).secrets; kept != nil {
-		if _, err := registry.Decode(kept, inClear); err != nil {
+		if _, err := registry.Decode(kept, storedagent.InClear); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +81,6 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 	}
 	return registry, nil
 }
-
-// inClear is the unsealing of what is in the clear.
-func inClear(value string) (string, error) { return value, nil }
 
 func (b *Backend) unseal(stored string) (string, error) {
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // open makes the conversation of a task, or opens it again.
@@ -41,7 +42,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if err != nil {
 		return nil, err
 	}
-	stored := agent{}
+	stored := storedagent.Agent{}
 	if err := json.Unmarshal(parent.Agent, &stored); err != nil {
 		return nil, err
 	}
@@ -51,8 +52,8 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 			tags[name] = v
 		}
 	}
-	made := agent{}
-	made.set("kind", "Agent")
+	made := storedagent.Agent{}
+	made.Set("kind", "Agent")
 	made["llm"] = stored["llm"]
 	if d.Model != definition.Inherit && d.Model != "" {
 		name := strings.TrimSuffix(d.Model, ".json")
@@ -60,12 +61,12 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 		if err != nil {
 			return nil, err
 		}
-		model, err := storedLLM(profile, agentUsage, false)
+		model, err := storedagent.LLM(profile.Name, profile.LLM, storedagent.AgentUsage, false)
 		if err != nil {
 			return nil, err
 		}
-		made.set("llm", model)
-		tags[conversation.TagProfile], tags[conversation.TagUsage] = name, agentUsage
+		made.Set("llm", model)
+		tags[conversation.TagProfile], tags[conversation.TagUsage] = name, storedagent.AgentUsage
 	}
 	if c, ok := stored["condenser"]; ok && !d.NoCondenser {
 		made["condenser"] = c
@@ -93,17 +94,17 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 
 // equip gives an agent the tools and the words of a definition. The programs that a file of
 // a project names are not run: the user has not allowed them.
-func (t *tasks) equip(made agent, d definition.Definition) {
-	tools := []toolSpec{}
+func (t *tasks) equip(made storedagent.Agent, d definition.Definition) {
+	tools := []storedagent.ToolSpec{}
 	for _, name := range d.Tools {
-		if !hasTasks(json.RawMessage(`{"tools":[{"name":` + strconv.Quote(name) + `}]}`)) {
-			tools = append(tools, toolSpec{Name: name})
+		if !storedagent.HasTasks(json.RawMessage(`{"tools":[{"name":` + strconv.Quote(name) + `}]}`)) {
+			tools = append(tools, storedagent.ToolSpec{Name: name})
 		}
 	}
-	made.set("tools", tools)
-	made.set("include_default_tools", []string{"FinishTool", "ThinkTool"})
+	made.Set("tools", tools)
+	made.Set("include_default_tools", []string{"FinishTool", "ThinkTool"})
 	if d.Prompt != "" {
-		made.set("agent_context", map[string]string{"system_message_suffix": d.Prompt})
+		made.Set("agent_context", map[string]string{"system_message_suffix": d.Prompt})
 	}
 	if len(d.Servers) > 0 && d.User {
 		made["mcp_config"] = d.Servers

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -52,25 +52,9 @@ type taskState struct {
 	busy         bool
 }
 
-// named is a tool of a stored agent.
-type named struct {
-	Name string `json:"name"`
-}
-
-// hasTasks reports whether a stored agent has sub-agents.
-func hasTasks(stored json.RawMessage) bool {
-	var a struct {
-		Tools []named `json:"tools"`
-	}
-	_ = json.Unmarshal(stored, &a) // none, then
-	return slices.ContainsFunc(a.Tools, func(t named) bool {
-		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
-	})
-}
-
 // taskTool is the tool task; nil if the agent does not have it, or is a sub-agent.
 func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
-	if !hasTasks(e.Agent) || filepath.Base(filepath.Dir(e.Dir)) == subagents {
+	if !storedagent.HasTasks(e.Agent) || filepath.Base(filepath.Dir(e.Dir)) == subagents {
 		return nil
 	}
 	t := &tasks{backend: b, env: e, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}

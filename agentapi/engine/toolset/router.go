@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -22,16 +22,16 @@ const recentMessages = 6
 type router struct {
 	switcher
 
-	params engine.RouteParams
+	params storedagent.RouteParams
 	find   func(name string, inline []byte) (*routing.Router, error)
 }
 
-func (m *maker) router(ctx context.Context, params engine.RouteParams) tool.Tool {
+func (m *maker) router(ctx context.Context, params storedagent.RouteParams) tool.Tool {
 	return builtin.RouteTask(router{switcher{ctx, m.env}, params, m.cfg.Router})
 }
 
 func (m *maker) routerOf(ctx context.Context, raw json.RawMessage) (tool.Tool, error) {
-	var params engine.RouteParams
+	var params storedagent.RouteParams
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &params); err != nil {
 			return nil, fault.New("the parameters of the agent's tool "+builtin.RouteName+" cannot be read", "start a conversation whose agent has others", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
@@ -167,7 +168,7 @@ func (m *maker) builtin(ctx context.Context, name string) {
 	case "SwitchLLMTool":
 		m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
 	case "ClassifyAndSwitchLLMTool":
-		m.tools = append(m.tools, m.router(ctx, engine.RouteParams{}))
+		m.tools = append(m.tools, m.router(ctx, storedagent.RouteParams{}))
 	default:
 		m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", name)
 	}

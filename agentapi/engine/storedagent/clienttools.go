@@ -1,4 +1,4 @@
-package engine
+package storedagent
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ type clientTool struct {
 	Annotations json.RawMessage `json:"annotations"`
 }
 
-// addClientTools gives the agent the client_tools of a start request. A name that
+// AddClientTools gives the agent the client_tools of a start request. A name that
 // the agent has already stays what it is.
-func (a agent) addClientTools(request json.RawMessage) error {
+func (a Agent) AddClientTools(request json.RawMessage) error {
 	var in struct {
 		Tools []clientTool `json:"client_tools"`
 	}
@@ -59,6 +59,6 @@ func (a agent) addClientTools(request json.RawMessage) error {
 		}
 		tools, known[t.Name] = append(tools, data), true
 	}
-	a.set("tools", tools)
+	a.Set("tools", tools)
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package storedagent
 
 import (
 	"encoding/json"
@@ -8,13 +8,14 @@ import (
 
 func TestEqualConversationsBeginWithOneAgent(t *testing.T) {
 	t.Parallel()
-	var agents madeAgents
+	var agents Cache
 	sealed := 0
 	seal := func(string) (string, error) { sealed++; return fmt.Sprint("sealed ", sealed), nil }
-	profile := Profile{Name: "p", Revision: "1", LLM: json.RawMessage(`{"model":"openai/one"}`)}
-	of := func(p Profile, settings, system string) json.RawMessage {
+	profile := Source{Name: "p", Revision: "1", LLM: json.RawMessage(`{"model":"openai/one"}`)}
+	of := func(p Source, settings, system string) json.RawMessage {
 		t.Helper()
-		made, err := agents.of(p, Settings{Agent: json.RawMessage(settings)}, system, seal)
+		p.Settings, p.System = json.RawMessage(settings), system
+		made, err := agents.Of(p, seal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +24,9 @@ func TestEqualConversationsBeginWithOneAgent(t *testing.T) {
 	shared := func(a, b json.RawMessage) bool { return &a[0] == &b[0] }
 	const settings = `{"tool_concurrency_limit":2}`
 	first := of(profile, settings, "be brief")
-	want, err := newAgent(profile, Settings{Agent: json.RawMessage(settings)}, "be brief", seal)
+	asked := profile
+	asked.Settings, asked.System = json.RawMessage(settings), "be brief"
+	want, err := New(asked, seal)
 	if err != nil || string(first) != string(want) {
 		t.Errorf("agent %s, want %s (%v)", first, want, err)
 	}
@@ -47,10 +50,10 @@ func TestEqualConversationsBeginWithOneAgent(t *testing.T) {
 	if shared(of(profile, servers, ""), of(profile, servers, "")) || sealed < 2 {
 		t.Errorf("conversations share what was sealed for one (%d seals)", sealed)
 	}
-	for i := range 3 * maxMadeAgents {
+	for i := range 3 * maxAgents {
 		of(profile, settings, fmt.Sprint(i))
 	}
-	if n := len(agents.made); n > maxMadeAgents {
+	if n := len(agents.made); n > maxAgents {
 		t.Errorf("%d agents are kept", n)
 	}
 }

@@ -1,0 +1,41 @@
+package storedagent
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+)
+
+// Condenser reads the stored condenser; others than the summarizing one do
+// nothing.
+func Condenser(stored Agent) condenser.Settings {
+	c := stored.Object("condenser")
+	if c.Text("kind") != "LLMSummarizingCondenser" {
+		return condenser.Settings{}
+	}
+	set := condenser.Settings{MaxSize: 240, KeepFirst: 2}
+	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
+	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
+	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)
+	_ = json.Unmarshal(c["minimum_progress"], &set.MinProgress)
+	return set
+}
+
+// Concurrency is how many tools an agent may run at the same time.
+func Concurrency(stored Agent) int {
+	n := 1
+	_ = json.Unmarshal(stored["tool_concurrency_limit"], &n) // the default stays
+	return max(1, n)
+}
+
+// HasTasks reports whether a stored agent has sub-agents.
+func HasTasks(stored json.RawMessage) bool {
+	var a struct {
+		Tools []Named `json:"tools"`
+	}
+	_ = json.Unmarshal(stored, &a) // none, then
+	return slices.ContainsFunc(a.Tools, func(t Named) bool {
+		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
+	})
+}
