@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
@@ -47,7 +48,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
 	}
-	secrets, err := b.secrets(s, settings)
+	secrets, err := b.vault.Of(s, settings.Agent)
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
@@ -56,7 +57,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	e.words, e.models = words, models
 	e.servers.Store(nil)
 	hadShell, shown := hadShell(dir), b.shownDirs(dir.Meta()) // the directory is the conversation's once that is open
-	servers, lost := b.servers(s.ID, stored, settings)
+	servers, lost := b.vault.Servers(s.ID, stored, settings.Agent)
 	hooks, err := b.hooks(s)
 	if err != nil {
 		return nil, agentapi.Info{}, err
@@ -146,4 +147,9 @@ func (b *Backend) profileNames(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, err
+}
+
+// lostText is what the model and the person read about servers that cannot be used here.
+func lostText(names []string) string {
+	return "The MCP servers " + strings.Join(names, ", ") + " of this conversation cannot be used here, because their secrets were not stored with the conversation. Their tools are missing."
 }

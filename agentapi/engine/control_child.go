@@ -44,13 +44,13 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 			return false, b.opening.Explain(ctx, ch.ID, err)
 		}
 		b.shareCheckouts(ctx, parent, ch.ID)
-		kept := b.unstored.of(parent)
-		if kept.agent != nil {
-			if kept.agent, err = b.childAgent(kept.agent, ch.Suffix); err != nil {
+		kept := b.vault.KeptOf(parent)
+		if kept.Agent != nil {
+			if kept.Agent, err = b.childAgent(kept.Agent, ch.Suffix); err != nil {
 				return false, err
 			}
 		}
-		b.unstored.set(ch.ID, kept)
+		b.vault.Keep(ch.ID, kept)
 		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: ch.ID, Profile: c.info.Profile})
 	})
 	return inControl(made, err)

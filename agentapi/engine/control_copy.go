@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -65,7 +65,7 @@ func (c controlledConversation) SwitchLLM(ctx context.Context, object json.RawMe
 
 func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMessage) error {
 	b := c.backend
-	given, err := b.givenAgent(json.RawMessage(`{"llm":`+string(object)+`}`), "llm")
+	given, err := b.vault.GivenAgent(json.RawMessage(`{"llm":`+string(object)+`}`), "llm")
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 		return c.explain(err)
 	}
 	models := c.entry.models
-	usage, added := models.add(model)
+	usage, added := models.Add(model)
 	if usage == choice.Usage && (!added || choice.Profile != "") {
 		return nil // it answers already
 	}
@@ -92,35 +92,12 @@ type ownSwitcher interface {
 
 // switchOwn makes the following calls go to the model of a conversation's own that has a
 // usage id.
-func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *ownModels, usage string) error {
+func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *modelset.Own, usage string) error {
 	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
-		changed, err := b.withModel(id, stored, models.object(usage))
+		changed, err := b.vault.WithModel(id, stored, models.Object(usage))
 		if err == nil {
-			models.take(usage)
+			models.Take(usage)
 		}
 		return changed, err
 	})
-}
-
-// withModel is a stored agent with another model, whose secrets are in the clear.
-func (b *Backend) withModel(id string, stored json.RawMessage, model storedagent.Agent) (json.RawMessage, error) {
-	now := storedagent.Agent{}
-	if err := json.Unmarshal(stored, &now); err != nil {
-		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
-	}
-	plain, _ := b.plainAgent(id, now)
-	plain.Set("llm", model)
-	sealed, err := storedagent.Agent{"llm": plain["llm"]}.Replaced(b.seal)
-	if err != nil {
-		return nil, fmt.Errorf("encrypt the secrets of the agent: %w", err)
-	}
-	now["llm"] = sealed["llm"]
-	if b.cfg.Seal == nil {
-		kept, err := json.Marshal(plain)
-		if err != nil {
-			return nil, err
-		}
-		b.unstored.set(id, inTheClear{agent: kept})
-	}
-	return json.Marshal(now)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
@@ -133,14 +134,14 @@ func amendAgents(d *store.Dir, p plugin.Plugin) error {
 
 // keepClear keeps an agent with a plugin whose secrets are not stored.
 func (b *Backend) keepClear(id string, stored storedagent.Agent, p plugin.Plugin) error {
-	plain, _ := b.plainAgent(id, maps.Clone(stored))
+	plain, _ := b.vault.PlainAgent(id, maps.Clone(stored))
 	plain = maps.Clone(plain)
 	if err := plain.AddPlugin(p, storedagent.InClear); err != nil {
 		return err
 	}
 	kept, err := json.Marshal(plain)
 	if err == nil {
-		b.unstored.set(id, inTheClear{agent: kept})
+		b.vault.Keep(id, vault.Clear{Agent: kept})
 	}
 	return err
 }

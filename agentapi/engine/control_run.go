@@ -16,7 +16,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // Append takes a message into the log.
@@ -95,27 +94,10 @@ func (c controlledConversation) AddSecrets(ctx context.Context, sources map[stri
 				words.SetSecrets(secretNames(registry))
 			}
 			if c.backend.cfg.Seal == nil {
-				c.backend.keepSecrets(c.info.ID, values)
+				c.backend.vault.KeepSecrets(c.info.ID, values)
 			}
 		},
 	}))
-}
-
-// keepSecrets keeps secrets that were added and that cannot be encrypted, beside those
-// of the conversation that are kept already.
-func (b *Backend) keepSecrets(id string, values map[string]secretenv.Secret) {
-	registry := secretenv.New(secretenv.Config{HTTP: b.cfg.HTTP, Now: b.cfg.Now})
-	var err error
-	if kept := b.unstored.of(id).secrets; kept != nil {
-		_, err = registry.Decode(kept, storedagent.InClear)
-	}
-	registry.Set(values)
-	all, encodeErr := registry.Encode(storedagent.InClear)
-	if err := errors.Join(err, encodeErr); err != nil {
-		b.cfg.Log.Error("secrets are lost when the conversation is closed", "conversation", id, "err", err)
-		return
-	}
-	b.unstored.set(id, inTheClear{secrets: all})
 }
 
 // secretsOf reads the sources of secrets that a client sends. Those without a value

@@ -87,7 +87,7 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 		return b.ofProfile(ctx, s)
 	}
 	if s.Agent != nil {
-		given, err := b.givenAgent(s.Agent, "agent")
+		given, err := b.vault.GivenAgent(s.Agent, "agent")
 		if err != nil {
 			return beginning{}, err
 		}
@@ -100,25 +100,11 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 		}
 		return beginning{agent: given}, nil
 	}
-	given, err := b.givenAgent(s.Settings, "agent_settings")
+	given, err := b.vault.GivenAgent(s.Settings, "agent_settings")
 	if err != nil {
 		return beginning{}, err
 	}
 	return ofSettings(given)
-}
-
-// givenAgent decodes an agent or settings of one, with what is encrypted in the
-// clear.
-func (b *Backend) givenAgent(data json.RawMessage, name string) (storedagent.Agent, error) {
-	given := storedagent.Agent{}
-	if err := json.Unmarshal(data, &given); err != nil || given == nil {
-		return nil, apierr.Refused(name+" is not a JSON object.", err)
-	}
-	plain, err := given.Replaced(b.given)
-	if err != nil {
-		return nil, apierr.Refused(fmt.Sprintf("A secret in %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), err)
-	}
-	return plain, nil
 }
 
 // ofSettings is the agent that OpenHands would make of settings and their LLM.
@@ -161,7 +147,7 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 	}
 	given := storedagent.Agent{}
 	if s.Settings != nil {
-		if given, err = b.givenAgent(s.Settings, "agent_settings"); err != nil {
+		if given, err = b.vault.GivenAgent(s.Settings, "agent_settings"); err != nil {
 			return beginning{}, err
 		}
 		settings = Settings{}

@@ -24,10 +24,12 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -37,7 +39,7 @@ import (
 type Config struct {
 	// Dir holds one directory for each conversation; it is made when needed.
 	Dir      string
-	Profiles Profiles
+	Profiles modelset.Profiles
 	// Agents are models besides the profiles. Nil: there are none.
 	Agents Agents
 	// Opened is told the workspace of each conversation that is opened. It may be nil.
@@ -113,38 +115,11 @@ type Config struct {
 	TellsLeftOut bool
 }
 
-// Profiles is where LLM profiles come from: OpenHands' files.
-type Profiles interface {
-	// List gives the profiles in the order of their names. A Revision changes
-	// whenever Load would give something else.
-	List(ctx context.Context) ([]agentapi.Profile, error)
-	// Load reads one profile, its key included. An unknown name is
-	// agentapi.ErrProfileNotFound.
-	Load(ctx context.Context, name string) (Profile, error)
-}
-
-// Profile is an LLM profile that can be called.
-type Profile struct {
-	Name     string
-	Revision string
-	// LLM is the profile's LLM object as OpenHands stores it, without any
-	// secret.
-	LLM json.RawMessage
-	// Entry is the same for calls, with the headers and members that may hold credentials.
-	// Nil: LLM says it all; see [Profile.Parsed].
-	Entry *llm.Profile
-	// Key finds a secret of the profile by the name of its field, such as
-	// "api_key"; "" if there is none.
-	Key func(ctx context.Context, field string) (string, error)
-}
-
-// Parsed is the LLM of the profile for calls.
-func (p Profile) Parsed() (llm.Profile, error) {
-	if p.Entry == nil {
-		return llm.ParseProfile(p.LLM)
-	}
-	return *p.Entry, p.Entry.Check()
-}
+// A profile can be called, and profiles come from OpenHands' files.
+type (
+	Profile  = modelset.Profile
+	Profiles = modelset.Profiles
+)
 
 // Settings are what OpenHands' settings say about conversations.
 type Settings struct {
@@ -213,18 +188,17 @@ type ToolEnv struct {
 // Backend runs conversations in this process.
 type Backend struct {
 	cfg    Config
-	models *models
+	models *modelset.Shared
 	// schemas are those of the tools of all conversations.
 	schemas tool.Schemas
 	agents  storedagent.Cache
 	catalog *store.Catalog
 	logs    *store.Logs
 	opening apierr.Opening
-	// unstored are the secrets of conversations that are nowhere else.
-	unstored unstored
-	sweep    *time.Ticker
-	stop     chan struct{}
-	tidy     sync.WaitGroup
+	vault   *vault.Vault
+	sweep   *time.Ticker
+	stop    chan struct{}
+	tidy    sync.WaitGroup
 	// released, of one place, says that a handle or a run has ended.
 	released chan struct{}
 
@@ -271,8 +245,9 @@ func New(cfg Config) *Backend {
 		cfg.IdleMemory = defaultIdleMemory
 	}
 	b := &Backend{
-		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, models: newModels(cfg.Profiles, cfg.NewModel),
-		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
+		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, vault: vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log}),
+		models: modelset.New(cfg.Profiles, cfg.NewModel),
+		open:   make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
 	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
 		if cfg.TellsLeftOut {

@@ -50,7 +50,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	if err != nil {
 		return out, err
 	}
-	servers, lost := b.servers(id, stored, settings)
+	servers, lost := b.vault.Servers(id, stored, settings.Agent)
 	if status == nil {
 		out.Servers = mcp.Describe(servers)
 	}

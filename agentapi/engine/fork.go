@@ -58,7 +58,7 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 		if err := copyTasks(dir.Path(), c.events); err != nil {
 			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
 		}
-		b.unstored.copy(id, c.meta.ForkedFrom)
+		b.vault.Copy(id, c.meta.ForkedFrom)
 		b.shareCheckouts(ctx, c.meta.ForkedFrom, id)
 		b.copySubagents(store.Path(b.cfg.Dir, c.meta.ForkedFrom), dir.Path(), c.events)
 		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.profile})

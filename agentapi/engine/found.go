@@ -8,16 +8,17 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/vault"
 )
 
 // founding is what a new conversation begins with, whoever asks for it: a turn with a
@@ -42,7 +43,7 @@ type founding struct {
 func (b *Backend) found(begin func() (founding, error)) (dir *store.Dir, err error) {
 	f, err := begin()
 	if err == nil {
-		dir, err = f.create(&b.cfg, b.seal)
+		dir, err = f.create(&b.cfg, b.vault.Seal)
 	}
 	if err != nil && f.undo != nil && !errors.Is(err, store.ErrExists) {
 		f.undo()
@@ -102,12 +103,12 @@ func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	}
 	named.mark(f.tags)
 	f.policy, f.analyzer = settings.confirm(b.cfg.Confirm)
-	f.secrets, err = b.settingsSecrets(settings)
+	f.secrets, err = b.vault.OfSettings(settings.Agent)
 	return f, err
 }
 
 // sourceOf is what the agent of a new conversation with a profile is made of.
-func sourceOf(p Profile, s Settings, system string) storedagent.Source {
+func sourceOf(p modelset.Profile, s Settings, system string) storedagent.Source {
 	return storedagent.Source{Name: p.Name, Revision: p.Revision, LLM: p.LLM, Settings: s.Agent, System: system}
 }
 
@@ -124,7 +125,7 @@ func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err e
 		f.tags = make(map[string]string)
 	}
 	maps.Copy(f.tags, from.tags)
-	if f.agent, err = sealed(from.agent, b.seal); err != nil {
+	if f.agent, err = sealed(from.agent, b.vault.Seal); err != nil {
 		return founding{}, err
 	}
 	if f.hooks, err = storedHooks(s.Hooks); err != nil {
@@ -165,36 +166,18 @@ func (b *Backend) givenSecrets(s control.Start, from beginning) (*secretenv.Regi
 	if err != nil {
 		return nil, err
 	}
-	registry, err := b.settingsSecrets(Settings{Agent: plain})
+	registry, err := b.vault.OfSettings(plain)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.giveSecrets(registry, s.Secrets); err != nil || b.cfg.Seal != nil {
+	if err := b.vault.Give(registry, s.Secrets); err != nil || b.cfg.Seal != nil {
 		return registry, err
 	}
 	values, err := registry.Encode(storedagent.InClear)
 	if err == nil {
-		b.unstored.set(s.ID, inTheClear{agent: plain, secrets: values})
+		b.vault.Keep(s.ID, vault.Clear{Agent: plain, Secrets: values})
 	}
 	return registry, err
-}
-
-// giveSecrets adds secrets of a request to a registry: a source each, by name.
-func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]json.RawMessage) error {
-	data, err := json.Marshal(map[string]any{"secret_sources": sources})
-	if err != nil {
-		return err
-	}
-	lost, err := registry.Decode(data, b.unseal)
-	if err != nil {
-		return apierr.Refused("The secrets of the request cannot be read.", err)
-	}
-	for _, name := range lost {
-		if strings.Contains(string(sources[name]), sealedPrefix) {
-			return apierr.Refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
-		}
-	}
-	return nil
 }
 
 // metaOf is what is said of a new conversation.
@@ -210,4 +193,20 @@ func metaOf(s control.Start) (store.Meta, error) {
 		delete(meta.Others, name)
 	}
 	return meta, nil
+}
+
+// confirm is the policy of a new conversation, and its analyzer: what was chosen for this
+// engine, or else what the settings say. A nil value leaves what OpenHands begins with.
+func (s Settings) confirm(chosen agentapi.Confirmation) (policy, analyzer json.RawMessage) {
+	if chosen == "" {
+		chosen = s.Confirm
+	}
+	chosen = chosen.Stricter(s.least)
+	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
+		analyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
+	if chosen != "" {
+		policy = chosen.Policy()
+	}
+	return policy, analyzer
 }

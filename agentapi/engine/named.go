@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
@@ -73,7 +74,7 @@ func (b *Backend) withAgents(ctx context.Context, list []agentapi.Profile) ([]ag
 
 // ingredients are what a new conversation with a profile, or with an agent, is made
 // of. The agent is the zero value for a profile.
-func (b *Backend) ingredients(ctx context.Context, name, workspace string) (Profile, Settings, Agent, error) {
+func (b *Backend) ingredients(ctx context.Context, name, workspace string) (modelset.Profile, Settings, Agent, error) {
 	profile, err := b.cfg.Profiles.Load(ctx, name)
 	own, isAgent := Agent{}, false
 	if errors.Is(err, agentapi.ErrProfileNotFound) {
@@ -82,7 +83,7 @@ func (b *Backend) ingredients(ctx context.Context, name, workspace string) (Prof
 		}
 	}
 	if err != nil {
-		return Profile{}, Settings{}, Agent{}, err
+		return modelset.Profile{}, Settings{}, Agent{}, err
 	}
 	settings, err := b.settings(ctx)
 	if err == nil && isAgent {

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -31,7 +32,7 @@ type entry struct {
 	// These tell of conv: its prompt, its models, and its MCP servers once there are
 	// tools.
 	words   *prompt.Prompt
-	models  *ownModels
+	models  *modelset.Own
 	agent   string // the name of the agent that it is a conversation with; "" for a profile
 	servers atomic.Pointer[func() []agentapi.MCPServer]
 
@@ -168,7 +169,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b.clear(e)
-	b.unstored.drop(id)
+	b.vault.Drop(id)
 	if e.conv == nil {
 		if err = store.Remove(b.cfg.Dir, id, b.cfg.storeOptions()); err == nil {
 			b.dropCheckouts(ctx, id)

@@ -39,7 +39,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if s.Agent, err = storedagent.New(sourceOf(profile, settings, system), b.cfg.Seal); err != nil {
 		return err
 	}
-	secrets, err := b.settingsSecrets(settings)
+	secrets, err := b.vault.OfSettings(settings.Agent)
 	if err != nil {
 		return err
 	}

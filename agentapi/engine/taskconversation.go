@@ -22,7 +22,7 @@ func (t *tasks) open(ctx context.Context, task, id string, d definition.Definiti
 	if resume {
 		dir, err = store.Open(t.root, id, b.cfg.storeOptions())
 	} else if dir, err = t.create(ctx, task, id, d); err == nil {
-		b.unstored.copy(id, t.env.Conversation)
+		b.vault.Copy(id, t.env.Conversation)
 	}
 	if err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (b *Backend) copySubagent(source, target, id string, history taskHistory) e
 	if err := copyTasks(dir.Path(), events); err != nil {
 		return err
 	}
-	b.unstored.copy(made, id)
+	b.vault.Copy(made, id)
 	return dir.Close()
 }
 

@@ -3,6 +3,7 @@ package storedagent
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 )
@@ -38,4 +39,15 @@ func HasTasks(stored json.RawMessage) bool {
 	return slices.ContainsFunc(a.Tools, func(t Named) bool {
 		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
 	})
+}
+
+// Callable reports whether an LLM object has what a call needs: a key, or the
+// address of a server that may want none.
+func Callable(model Agent) bool {
+	for _, field := range append([]string{"base_url", "aws_profile_name", "aws_role_name"}, SecretFields()...) {
+		if model.Text(field) != "" {
+			return true
+		}
+	}
+	return strings.HasPrefix(model.Text("model"), "ollama")
 }

@@ -1,4 +1,6 @@
-package engine
+// Package modelset finds the models that answer in a conversation: those of profiles, which
+// all conversations share, and those of LLM objects that one conversation has for its own.
+package modelset
 
 import (
 	"context"
@@ -15,25 +17,42 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-// confirm is the policy of a new conversation, and its analyzer: what was chosen for this
-// engine, or else what the settings say. A nil value leaves what OpenHands begins with.
-func (s Settings) confirm(chosen agentapi.Confirmation) (policy, analyzer json.RawMessage) {
-	if chosen == "" {
-		chosen = s.Confirm
-	}
-	chosen = chosen.Stricter(s.least)
-	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
-		analyzer = json.RawMessage(agentapi.AnalyzerLLM)
-	}
-	if chosen != "" {
-		policy = chosen.Policy()
-	}
-	return policy, analyzer
+// Profile is an LLM profile that can be called.
+type Profile struct {
+	Name     string
+	Revision string
+	// LLM is the profile's LLM object as OpenHands stores it, without any
+	// secret.
+	LLM json.RawMessage
+	// Entry is the same for calls, with the headers and members that may hold credentials.
+	// Nil: LLM says it all; see [Profile.Parsed].
+	Entry *llm.Profile
+	// Key finds a secret of the profile by the name of its field, such as
+	// "api_key"; "" if there is none.
+	Key func(ctx context.Context, field string) (string, error)
 }
 
-// models keeps the models that were made, one for each profile and usage, as
+// Parsed is the LLM of the profile for calls.
+func (p Profile) Parsed() (llm.Profile, error) {
+	if p.Entry == nil {
+		return llm.ParseProfile(p.LLM)
+	}
+	return *p.Entry, p.Entry.Check()
+}
+
+// Profiles is where LLM profiles come from: OpenHands' files.
+type Profiles interface {
+	// List gives the profiles in the order of their names. A Revision changes
+	// whenever Load would give something else.
+	List(ctx context.Context) ([]agentapi.Profile, error)
+	// Load reads one profile, its key included. An unknown name is
+	// agentapi.ErrProfileNotFound.
+	Load(ctx context.Context, name string) (Profile, error)
+}
+
+// Shared keeps the models that were made, one for each profile and usage, as
 // long as the profile does not change.
-type models struct {
+type Shared struct {
 	profiles Profiles
 	make     func(Profile, string) (llm.Model, error)
 
@@ -46,12 +65,13 @@ type madeModel struct {
 	model    llm.Model
 }
 
-func newModels(p Profiles, f func(Profile, string) (llm.Model, error)) *models {
-	return &models{profiles: p, make: f, made: make(map[conversation.Choice]madeModel)}
+// New makes the models of profiles; make makes one of a profile for a usage.
+func New(p Profiles, f func(Profile, string) (llm.Model, error)) *Shared {
+	return &Shared{profiles: p, make: f, made: make(map[conversation.Choice]madeModel)}
 }
 
 // Model is the model of a choice as its profile is now.
-func (m *models) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
+func (m *Shared) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
 	p, err := m.load(ctx, c.Profile)
 	if err != nil {
 		return nil, err
@@ -77,13 +97,13 @@ func withHint(err error) string {
 	return err.Error()
 }
 
-func (m *models) load(ctx context.Context, name string) (Profile, error) {
+func (m *Shared) load(ctx context.Context, name string) (Profile, error) {
 	p, err := m.profiles.Load(ctx, name)
 	return p, apierr.Of(ctx, err, agentapi.ErrUnavailable, fmt.Sprintf("The profile %q cannot be read.", name))
 }
 
 // Switched is the choice of a profile, and the agent with its model.
-func (m *models) Switched(ctx context.Context, stored json.RawMessage, profile string) (conversation.Choice, json.RawMessage, error) {
+func (m *Shared) Switched(ctx context.Context, stored json.RawMessage, profile string) (conversation.Choice, json.RawMessage, error) {
 	p, err := m.load(ctx, profile)
 	if err != nil {
 		return conversation.Choice{}, nil, err

@@ -1,4 +1,4 @@
-package engine
+package modelset
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // profile with the same model at the same address. OpenHands' programs send the user's
 // settings, which have no key where ohgw keeps it for the profile. It is not stored with
 // the conversation. Of several such profiles the active one comes first.
-func (m *models) ofProfile(ctx context.Context, object storedagent.Agent, field string) (string, error) {
+func (m *Shared) ofProfile(ctx context.Context, object storedagent.Agent, field string) (string, error) {
 	list, err := m.profiles.List(ctx)
 	if err != nil {
 		return "", err
