@@ -56,7 +56,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	b.cfg.Opened(s.Workspace.WorkingDir)
 	e.words, e.models = words, models
 	e.servers.Store(nil)
-	hadShell, shown := hadShell(dir), b.shownDirs(dir.Meta()) // the directory is the conversation's once that is open
+	hadShell, shown := hadShell(dir), b.plugins.Shown(dir.Meta()) // the directory is the conversation's once that is open
 	servers, lost := b.vault.Servers(s.ID, stored, settings.Agent)
 	hooks, err := b.hooks(s)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c controlledConversation) Child(ctx context.Context, ch control.Child) (co
 		if err != nil {
 			return false, b.opening.Explain(ctx, ch.ID, err)
 		}
-		b.shareCheckouts(ctx, parent, ch.ID)
+		b.plugins.ShareCheckouts(ctx, parent, ch.ID)
 		kept := b.vault.KeptOf(parent)
 		if kept.Agent != nil {
 			if kept.Agent, err = b.childAgent(kept.Agent, ch.Suffix); err != nil {

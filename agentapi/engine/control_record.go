@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -96,7 +97,7 @@ func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Rec
 	}
 	shown := make(store.RawMeta, len(meta))
 	maps.Copy(shown, meta)
-	delete(shown, dirsMember)
+	delete(shown, pluginset.DirsMember)
 	if tags, ok := shown["tags"]; ok {
 		var all map[string]string
 		if json.Unmarshal(tags, &all) == nil {

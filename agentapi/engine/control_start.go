@@ -33,7 +33,7 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 		return c.b.start(ctx, e, agentapi.OpenRequest{ID: s.ID}, func() (founding, error) {
 			f, err := c.b.ofStart(ctx, s)
 			if len(s.Plugins) > 0 {
-				f.undo = func() { c.b.dropCheckouts(ctx, s.ID) }
+				f.undo = func() { c.b.plugins.DropCheckouts(ctx, s.ID) }
 			}
 			return f, err
 		})
@@ -75,8 +75,13 @@ func (b *Backend) ofStart(ctx context.Context, s control.Start) (founding, error
 	}
 	from.agent.Date(b.cfg.Now())
 	from.agent.AddLaunchSkills(s.Skills, skill.User{Home: b.cfg.Home, Base: b.cfg.Base})
-	if err := b.addPlugins(ctx, &s, &from); err != nil {
+	tags, err := b.plugins.Add(ctx, &s, from.agent)
+	if err != nil {
 		return founding{}, err
+	}
+	if len(tags) > 0 {
+		maps.Copy(tags, from.tags)
+		from.tags = tags
 	}
 	return b.foundingOf(s, from)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
@@ -196,6 +197,7 @@ type Backend struct {
 	logs    *store.Logs
 	opening apierr.Opening
 	vault   *vault.Vault
+	plugins *pluginset.Set
 	sweep   *time.Ticker
 	stop    chan struct{}
 	tidy    sync.WaitGroup
@@ -244,10 +246,12 @@ func New(cfg Config) *Backend {
 	if cfg.IdleMemory == 0 {
 		cfg.IdleMemory = defaultIdleMemory
 	}
+	secrets := vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log})
 	b := &Backend{
-		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, vault: vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log}),
-		models: modelset.New(cfg.Profiles, cfg.NewModel),
-		open:   make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
+		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, vault: secrets,
+		plugins: pluginset.New(pluginset.Config{Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log}),
+		models:  modelset.New(cfg.Profiles, cfg.NewModel),
+		open:    make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
 	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
 		if cfg.TellsLeftOut {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -49,7 +50,7 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 			return false, b.opening.Explain(ctx, id, store.ErrExists)
 		}
 		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil {
-			c.meta.Others = about.Only(agentsMember, dirsMember)
+			c.meta.Others = about.Only(pluginset.AgentsMember, pluginset.DirsMember)
 		}
 		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.cfg.storeOptions(), c.events...)
 		if err != nil {
@@ -59,7 +60,7 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
 		}
 		b.vault.Copy(id, c.meta.ForkedFrom)
-		b.shareCheckouts(ctx, c.meta.ForkedFrom, id)
+		b.plugins.ShareCheckouts(ctx, c.meta.ForkedFrom, id)
 		b.copySubagents(store.Path(b.cfg.Dir, c.meta.ForkedFrom), dir.Path(), c.events)
 		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.profile})
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -128,7 +129,7 @@ func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err e
 	if f.agent, err = sealed(from.agent, b.vault.Seal); err != nil {
 		return founding{}, err
 	}
-	if f.hooks, err = storedHooks(s.Hooks); err != nil {
+	if f.hooks, err = hook.Stored(s.Hooks); err != nil {
 		return founding{}, err
 	}
 	if string(s.Analyzer) != "null" {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,25 +12,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
-
-// storedHooks are the hooks of a request as a state has them; nil for none.
-func storedHooks(given json.RawMessage) (json.RawMessage, error) {
-	if len(given) == 0 || string(given) == "null" {
-		return nil, nil
-	}
-	config, err := hookfile.Parse(given)
-	if err != nil {
-		return nil, apierr.Refused("hook_config cannot be read.", err)
-	}
-	if config == nil {
-		return nil, nil
-	}
-	return json.Marshal(config)
-}
 
 // maxHooks bounds the file with hooks, in bytes.
 const maxHooks = 1 << 20
@@ -42,7 +27,7 @@ const maxHooks = 1 << 20
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	path := filepath.Join(b.cfg.Base, hookfile.Name)
 	var own hookfile.Config
-	if plugins := s.Tags[tagPluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
+	if plugins := s.Tags[pluginset.TagHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
 		data, err := readHooks(path)
 		if err == nil && len(data) > 0 {
 			own, err = hookfile.Parse(data)

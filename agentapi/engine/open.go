@@ -172,14 +172,14 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	b.vault.Drop(id)
 	if e.conv == nil {
 		if err = store.Remove(b.cfg.Dir, id, b.cfg.storeOptions()); err == nil {
-			b.dropCheckouts(ctx, id)
+			b.plugins.DropCheckouts(ctx, id)
 		}
 		return agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	err = e.conv.Remove()
 	b.forget(e)
 	if err == nil {
-		b.dropCheckouts(ctx, id)
+		b.plugins.DropCheckouts(ctx, id)
 	} else {
 		b.cfg.Log.Error("delete conversation", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
 	}

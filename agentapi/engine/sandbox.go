@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
@@ -55,4 +56,14 @@ func onlyProfile(s store.State) string {
 		return ""
 	}
 	return s.Tags[conversation.TagProfile]
+}
+
+// pathOf is where an environment has its programs.
+func pathOf(environ []string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
 }

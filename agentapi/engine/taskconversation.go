@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
@@ -86,7 +87,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	confirmed(&state, parent, d)
 	now := b.cfg.Now()
 	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}
-	if meta.Others, err = inherited(t.env.Shown); err != nil {
+	if meta.Others, err = pluginset.Inherited(t.env.Shown); err != nil {
 		return nil, err
 	}
 	return store.Create(t.root, state, meta, b.cfg.storeOptions())

@@ -62,7 +62,7 @@ func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
 	for _, p := range problems {
 		e.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
 	}
-	t.agents = b.keptAgents(e.Conversation)
+	t.agents = b.plugins.Agents(e.Conversation)
 	for _, d := range append(found, subagent.Builtin()...) {
 		if !slices.ContainsFunc(t.agents, func(f definition.Definition) bool { return f.Name == d.Name }) {
 			t.agents = append(t.agents, d)

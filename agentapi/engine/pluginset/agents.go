@@ -1,4 +1,4 @@
-package engine
+package pluginset
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
-// agentsMember is the member of a request, and of meta.json, with the agents that a
+// AgentsMember is the member of a request, and of meta.json, with the agents that a
 // conversation can give tasks to beside those in files.
-const agentsMember = "agent_definitions"
+const AgentsMember = "agent_definitions"
 
 // addAgents keeps the agents of plugins with a new conversation, behind those of the
 // request. Of two with one name the first counts.
@@ -26,7 +26,7 @@ func addAgents(s *control.Start, plugins []plugin.Plugin) error {
 	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
 		return apierr.Refused("The request is not a JSON object.", nil)
 	}
-	if members[agentsMember], err = appended(members[agentsMember], added); err != nil {
+	if members[AgentsMember], err = appended(members[AgentsMember], added); err != nil {
 		return err
 	}
 	s.Request, err = json.Marshal(members)
@@ -54,15 +54,15 @@ func appended(list json.RawMessage, more []json.RawMessage) (json.RawMessage, er
 	return json.Marshal(append(given, more...))
 }
 
-// keptAgents returns the agents that are kept with a conversation. It skips those
+// Agents returns the agents that are kept with a conversation. It skips those
 // that cannot be decoded.
-func (b *Backend) keptAgents(id string) (found []definition.Definition) {
-	meta, err := store.PeekMeta(b.cfg.Dir, id)
+func (l *Set) Agents(id string) (found []definition.Definition) {
+	meta, err := store.PeekMeta(l.cfg.Dir, id)
 	if err != nil {
 		return nil // whoever reads the file says so
 	}
 	var list []json.RawMessage
-	_ = json.Unmarshal(meta[agentsMember], &list) // no list: none
+	_ = json.Unmarshal(meta[AgentsMember], &list) // no list: none
 	for _, raw := range list {
 		if d, ok := definition.Decode(raw); ok && !slices.ContainsFunc(found, func(other definition.Definition) bool { return other.Name == d.Name }) {
 			found = append(found, d)

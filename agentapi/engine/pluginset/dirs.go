@@ -1,4 +1,4 @@
-package engine
+package pluginset
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
-// dirsMember is the member of meta.json with the directories of a conversation's plugins:
+// DirsMember is the member of meta.json with the directories of a conversation's plugins:
 // their hooks and MCP servers name programs there, and their skills name files.
-const dirsMember = "ohgw_plugin_directories"
+const DirsMember = "ohgw_plugin_directories"
 
 // noteDirs keeps the directories of plugins with a new conversation. What the request has
 // under that name does not count.
@@ -21,14 +21,14 @@ func noteDirs(s *control.Start, plugins []plugin.Plugin) error {
 	if len(s.Request) > 0 && json.Unmarshal(s.Request, &members) != nil {
 		return apierr.Refused("The request is not a JSON object.", nil)
 	}
-	_, given := members[dirsMember]
+	_, given := members[DirsMember]
 	if len(plugins) == 0 && !given {
 		return nil
 	}
-	delete(members, dirsMember)
+	delete(members, DirsMember)
 	var err error
 	if len(plugins) > 0 {
-		if members[dirsMember], err = withDirs(nil, plugins...); err != nil {
+		if members[DirsMember], err = withDirs(nil, plugins...); err != nil {
 			return err
 		}
 	}
@@ -36,22 +36,22 @@ func noteDirs(s *control.Start, plugins []plugin.Plugin) error {
 	return err
 }
 
-// inherited are the members of meta.json of a task whose parent shows these directories.
-func inherited(shown []string) (map[string]json.RawMessage, error) {
+// Inherited are the members of meta.json of a task whose parent shows these directories.
+func Inherited(shown []string) (map[string]json.RawMessage, error) {
 	if len(shown) == 0 {
 		return nil, nil
 	}
 	list, err := json.Marshal(shown)
-	return map[string]json.RawMessage{dirsMember: list}, err
+	return map[string]json.RawMessage{DirsMember: list}, err
 }
 
 // amendDirs keeps the directory of a plugin with a conversation.
 func amendDirs(d *store.Dir, p plugin.Plugin) error {
-	list, err := withDirs(d.Meta()[dirsMember], p)
+	list, err := withDirs(d.Meta()[DirsMember], p)
 	if err != nil {
 		return err
 	}
-	return d.Note(dirsMember, list)
+	return d.Note(DirsMember, list)
 }
 
 func withDirs(list json.RawMessage, plugins ...plugin.Plugin) (json.RawMessage, error) {
@@ -69,10 +69,10 @@ func dirsOf(list json.RawMessage) (dirs []string) {
 	return dirs
 }
 
-// shownDirs are the directories of a conversation's plugins that its box shows: those that
+// Shown are the directories of a conversation's plugins that its box shows: those that
 // the user has installed or made, and checkouts. What else a request names stays as hidden
 // as the box has it.
-func (b *Backend) shownDirs(meta store.RawMeta) []string {
-	places := b.places()
-	return slices.DeleteFunc(dirsOf(meta[dirsMember]), func(dir string) bool { return !places.Has(dir) })
+func (l *Set) Shown(meta store.RawMeta) []string {
+	places := l.places()
+	return slices.DeleteFunc(dirsOf(meta[DirsMember]), func(dir string) bool { return !places.Has(dir) })
 }
