@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // notifysocket
@@ -64,14 +66,12 @@ func cmdFreePort(ts *testscript.TestScript, _ bool, _ []string) {
 //
 // Waits until a process listens there.
 func cmdListening(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(ts, patience, "a process listens at "+args[0], func() (any, bool) {
 		conn, err := net.Dial("tcp", args[0])
-		if err == nil {
-			ts.Check(conn.Close())
-			return
+		if err != nil {
+			return err, false
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("nobody listens: %v", err)
-		}
-	}
+		ts.Check(conn.Close())
+		return nil, true
+	})
 }

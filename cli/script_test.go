@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ import (
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes as well
 	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // patience bounds how long a script waits for something to happen.
@@ -383,21 +385,23 @@ func awaitDaemon(ts *testscript.TestScript, started []*exec.Cmd) (instance.Info,
 		return info, nil, err
 	}
 	last := started[len(started)-1].Process
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	var info instance.Info
+	var found *exec.Cmd
+	var err error
+	waittest.Poll(patience, func() bool {
 		ended := errors.Is(last.Signal(syscall.Signal(0)), os.ErrProcessDone)
-		info, err := instance.Find(dir)
-		for _, cmd := range started {
-			if err == nil && cmd.Process.Pid == info.PID {
-				return info, cmd, nil
-			}
+		info, err = instance.Find(dir)
+		if at := slices.IndexFunc(started, func(cmd *exec.Cmd) bool { return err == nil && cmd.Process.Pid == info.PID }); at >= 0 {
+			found = started[at]
+			return true
 		}
 		if err == nil {
 			err = fmt.Errorf("the daemon is process %d, which this script has not started", info.PID)
 		}
-		if ended || time.Now().After(deadline) {
-			return info, nil, fmt.Errorf("%w; process %d has ended: %t", err, last.Pid, ended)
-		}
-	}
+		err = fmt.Errorf("%w; process %d has ended: %t", err, last.Pid, ended)
+		return ended
+	})
+	return info, found, err
 }
 
 // setenv NAME FILE
@@ -494,7 +498,7 @@ func cmdIdle(ts *testscript.TestScript, _ bool, _ []string) {
 // awaitHealth waits until the daemon's own account of itself is as wanted.
 func awaitHealth(ts *testscript.TestScript, what string, wanted func(daemon.Health) bool) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(ts, patience, what, func() (any, bool) {
 		req, err := http.NewRequest(http.MethodGet, ts.Getenv("DAEMON")+"/healthz", http.NoBody)
 		ts.Check(err)
 		req.Header.Set("Authorization", "Bearer "+ts.Getenv("OHGW_API_KEYS"))
@@ -504,13 +508,8 @@ func awaitHealth(ts *testscript.TestScript, what string, wanted func(daemon.Heal
 			err = json.NewDecoder(resp.Body).Decode(&h)
 			_ = resp.Body.Close()
 		}
-		if err == nil && wanted(h) {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s: %+v, %v", what, h, err)
-		}
-	}
+		return fmt.Sprintf("%+v, error %v", h, err), err == nil && wanted(h)
+	})
 }
 
 // parrot is the model of the fake agent-server.

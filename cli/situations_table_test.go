@@ -23,6 +23,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 const situationKey = "sk-situation-0123456789"
@@ -109,21 +110,20 @@ func (m *machine) ollama() string {
 	m.program("ollama", fmt.Sprintf("touch %s\nfor i in $(seq 600); do [ -e %s ] && exit; sleep 0.1; done\n", started, serving))
 	var wait sync.WaitGroup
 	wait.Go(func() { // ends with the test
-		for m.t.Context().Err() == nil {
-			time.Sleep(20 * time.Millisecond)
-			if _, err := os.Stat(started); err != nil {
-				continue
-			}
-			server, err := llmtest.Start(addr)
-			if err != nil {
-				m.t.Error(err)
-				return
-			}
-			m.t.Cleanup(server.Close)
-			if err := os.WriteFile(serving, nil, 0o600); err != nil {
-				m.t.Error(err)
-			}
+		if !waittest.Poll(patience, func() bool {
+			_, err := os.Stat(started)
+			return err == nil || m.t.Context().Err() != nil
+		}) || m.t.Context().Err() != nil {
 			return
+		}
+		server, err := llmtest.Start(addr)
+		if err != nil {
+			m.t.Error(err)
+			return
+		}
+		m.t.Cleanup(server.Close)
+		if err := os.WriteFile(serving, nil, 0o600); err != nil {
+			m.t.Error(err)
 		}
 	})
 	m.t.Cleanup(wait.Wait)

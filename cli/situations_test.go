@@ -11,9 +11,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // A situation is something that is broken on a machine where everything else
@@ -188,14 +188,10 @@ func (m *machine) serve(command string) (stop func()) {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := instance.Find(m.path("run/ohgw")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			m.t.Fatalf("%s does not start", command)
-		}
-	}
+	waittest.Until(m.t, patience, "the daemon of "+command+" runs", func() (any, bool) {
+		_, err := instance.Find(m.path("run/ohgw"))
+		return err, err == nil
+	})
 	return func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait() // its exit code is that of an interrupt

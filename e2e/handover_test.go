@@ -7,19 +7,20 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 //go:embed python/handover.py
@@ -117,13 +118,10 @@ func confirmInATerminal(t *testing.T, g *gateway, home, id string) {
 	tmux("new-session", "-d", "-x", "100", "-y", "40", racyProgram(t)+" chat --url "+g.URL+"/v1 --conversation "+id)
 	defer tmux("kill-server")
 	until := func(what string) {
-		shown := ""
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-			if shown = tmux("capture-pane", "-p"); strings.Contains(shown, what) {
-				return
-			}
-		}
-		t.Fatalf("the chat does not show %q:\n%s", what, shown)
+		waittest.Until(t, patience, fmt.Sprintf("the chat shows %q", what), func() (any, bool) {
+			shown := tmux("capture-pane", "-p")
+			return "\n" + shown, strings.Contains(shown, what)
+		})
 	}
 	until("Confirm this action?")
 	tmux("send-keys", "y")
@@ -146,13 +144,11 @@ func goOnInAnAgentServer(t *testing.T, g *gateway, id, dir, secret string) {
 	var answer struct {
 		Response string `json:"response"`
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	waittest.Poll(patience, func() bool {
 		agents.Call(t, http.MethodGet, path, nil, &info)
 		agents.Call(t, http.MethodGet, path+"/agent_final_response", nil, &answer)
-		if info.Status == "error" || info.Status == "finished" && answer.Response == "Gone on." {
-			break
-		}
-	}
+		return info.Status == "error" || info.Status == "finished" && answer.Response == "Gone on."
+	})
 	if read, err := os.ReadFile(filepath.Join(dir, "read.txt")); err != nil || string(read) != "tea\n" || info.Status != "finished" || answer.Response != "Gone on." {
 		t.Errorf("in the agent-server: %s, %q, %q, %v", info.Status, answer.Response, read, err)
 	}

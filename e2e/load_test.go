@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // inParallel calls do for 0 to n-1, workers at a time.
@@ -70,7 +71,8 @@ func (g *gateway) oneShots(t *testing.T, n int) {
 // all conversations. Removal follows the answer.
 func (g *gateway) leavesNothing(t *testing.T, conversations func() int) {
 	t.Helper()
-	left := func() (found []string) {
+	waittest.Until(t, patience, "nothing is left behind", func() (any, bool) {
+		var found []string
 		if n := conversations(); n > 0 {
 			found = append(found, fmt.Sprintf("%d conversations of the backend", n))
 		}
@@ -78,14 +80,8 @@ func (g *gateway) leavesNothing(t *testing.T, conversations func() int) {
 			paths, _ := filepath.Glob(filepath.Join(g.State, pattern))
 			found = append(found, paths...)
 		}
-		return found
-	}
-	for deadline := time.Now().Add(patience); len(left()) > 0 && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	if found := left(); len(found) > 0 {
-		t.Errorf("left behind: %v", found)
-	}
+		return found, len(found) == 0
+	})
 }
 
 // TestOneShotsLeaveNothing runs requests that are a task of their own, with no

@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 const (
@@ -172,24 +173,15 @@ func startOurs(t *testing.T) string {
 		}
 	})
 	url := "http://" + address
-	until(t, func() bool {
+	waittest.Until(t, patience, "ohgw answers", func() (any, bool) {
 		resp, err := http.Get(url + "/alive")
 		if err != nil {
-			return false
+			return err, false
 		}
 		_ = resp.Body.Close() // only its status counts
-		return resp.StatusCode == http.StatusOK
+		return resp.Status, resp.StatusCode == http.StatusOK
 	})
 	return url
-}
-
-func until(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it takes too long")
-		}
-	}
 }
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)
@@ -295,11 +287,11 @@ func (s *side) wait(t *testing.T, rest string) any {
 	t.Helper()
 	id, wanted, _ := strings.Cut(s.fill(rest), " ")
 	status := ""
-	until(t, func() bool {
+	waittest.Until(t, patience, s.name+": a conversation with the status "+wanted, func() (any, bool) {
 		_, answer := s.ask(t, http.MethodGet, "/api/conversations/"+id, "")
 		s.asked--
 		status = find(answer, "execution_status")
-		return strings.Contains("|"+wanted+"|", "|"+status+"|")
+		return answer, strings.Contains("|"+wanted+"|", "|"+status+"|")
 	})
 	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late
 	return status

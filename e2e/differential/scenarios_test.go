@@ -18,6 +18,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // The recording is what an agent-server of the version agentservertest.Newest did in each
@@ -227,16 +228,23 @@ func (p *play) step(step string) {
 	case "tell":
 		p.tell(rest)
 	case "asked":
-		until(p.t, func() bool { return fmt.Sprint(len(p.llm.Requests())) == rest })
+		waittest.Until(p.t, patience, "the LLM has had "+rest+" requests", func() (any, bool) {
+			n := len(p.llm.Requests())
+			return n, fmt.Sprint(n) == rest
+		})
 	case "await":
-		until(p.t, func() bool {
-			return slices.ContainsFunc(p.events(), func(e map[string]any) bool { return e["kind"] == rest })
+		waittest.Until(p.t, patience, "an event of the kind "+rest, func() (any, bool) {
+			events := p.events()
+			return events, slices.ContainsFunc(events, func(e map[string]any) bool { return e["kind"] == rest })
 		})
 	case "post":
 		path, body, _ := strings.Cut(rest, " ")
 		p.do(http.MethodPost, p.path+"/"+path, json.RawMessage(cmp.Or(body, "{}")))
 	case "wait":
-		until(p.t, func() bool { return p.status() == rest })
+		waittest.Until(p.t, patience, "the status "+rest, func() (any, bool) {
+			status := p.status()
+			return status, status == rest
+		})
 	default:
 		p.t.Fatalf("no such step: %s", step)
 	}
@@ -251,14 +259,14 @@ func (p *play) tell(text string) {
 // ended waits for the end of a run that asks the LLM, which was asked so often before it.
 func (p *play) ended(before int) {
 	p.t.Helper()
-	until(p.t, func() bool {
+	waittest.Until(p.t, patience, "the end of a run that asks the LLM", func() (any, bool) {
 		requests := p.llm.Requests()
 		asking := slices.ContainsFunc(requests, func(r *llmtest.Request) bool { return r.Outcome() == llmtest.Open })
 		if len(requests) == before || asking {
-			return false
+			return fmt.Sprintf("%d requests, %d before, one is open: %t", len(requests), before, asking), false
 		}
 		status := p.status()
-		return status != "running" && status != "idle"
+		return status, status != "running" && status != "idle"
 	})
 }
 

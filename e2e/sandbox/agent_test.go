@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // The refusal that a client is told about, and how it is said to a person.
@@ -97,15 +98,11 @@ func TestAttemptsOfAnAgent(t *testing.T) {
 		}
 	}
 	planted := filepath.Join(w.app, ".git", "commondir")
-	for range 1000 { // It is looked for while the agent works.
-		if _, err := os.Lstat(planted); err != nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if _, err := os.Lstat(planted); err == nil {
-		t.Error(planted + " is still there")
-	}
+	// It is looked for while the agent works.
+	waittest.Until(t, 10*time.Second, "the planted file is removed", func() (any, bool) {
+		_, err := os.Lstat(planted)
+		return planted, err != nil
+	})
 
 	llm.Reply(shell("curl -sS http://canary.example/"), llmtest.Finish("done"))
 	_, body = w.ask(address, true)

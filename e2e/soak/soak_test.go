@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // clients is how many work at the same time.
@@ -212,20 +213,16 @@ func allowed(before usage, d *daemon, actors []*actor) int {
 // noneLeft looks for commands that outlived their turns.
 func noneLeft(t *testing.T) {
 	t.Helper()
-	var left []string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Second) {
-		left = nil
+	waittest.Until(t, patience, "no command outlives its turn", func() (any, bool) {
+		var left []string
 		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, path := range all {
 			if line, err := os.ReadFile(path); err == nil && bytes.HasPrefix(line, []byte("sleep\x00"+endless)) {
 				left = append(left, path)
 			}
 		}
-		if len(left) == 0 {
-			return
-		}
-	}
-	t.Errorf("commands outlived their turns: %v", left)
+		return left, len(left) == 0
+	})
 }
 
 // withoutEnd carries on what has begun: only Err says that the time is over.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 var update = flag.Bool("update", false, "write the screens anew")
@@ -211,15 +212,12 @@ func (s *screen) asks(text string) {
 // until waits until the screen is as wanted.
 func (s *screen) until(what string, ok func(shown string) bool) string {
 	s.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		shown := s.shown()
-		if ok(shown) {
-			return shown
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("never: %s. The screen shows:\n%s", what, shown)
-		}
-	}
+	var shown string
+	waittest.Until(s, patience, what, func() (any, bool) {
+		shown = s.shown()
+		return "\n" + shown, ok(shown)
+	})
+	return shown
 }
 
 // sees waits until all of the texts are on the screen.
@@ -244,15 +242,18 @@ func (s *screen) misses(text string) {
 // ended waits for the end of the program and gives its exit code.
 func (s *screen) ended() int {
 	s.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	var n int
+	waittest.Until(s, patience, "the program ends", func() (any, bool) {
 		code, err := os.ReadFile(s.socket + ".code")
-		if n, e := strconv.Atoi(strings.TrimSpace(string(code))); err == nil && e == nil {
-			return n
+		if err == nil {
+			n, err = strconv.Atoi(strings.TrimSpace(string(code)))
 		}
-		if time.Now().After(deadline) {
-			s.Fatalf("the program does not end. The screen shows:\n%s", s.shown())
+		if err != nil {
+			return "\n" + s.shown(), false
 		}
-	}
+		return nil, true
+	})
+	return n
 }
 
 // alternate tells whether the program has the screen for itself.
@@ -307,10 +308,11 @@ func (s *screen) golden(name string, z size) {
 		s.Fatal(err)
 	}
 	var got string
-	for deadline := time.Now().Add(patience / 3); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if got = steady(s.shown()); got == string(want) {
-			return
-		}
+	if waittest.Poll(patience/3, func() bool {
+		got = steady(s.shown())
+		return got == string(want)
+	}) {
+		return
 	}
 	s.Errorf("%s (-want +got):\n%s", path, cmp.Diff(string(want), got))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/testkit/browsertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // patience bounds every wait. Open WebUI starts in 20 s, in minutes where the
@@ -86,18 +87,14 @@ func process(t *testing.T, name string, cmd *exec.Cmd) {
 
 func awaitOK(t *testing.T, url string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	waittest.Until(t, patience, url+" answers", func() (any, bool) {
 		res, err := http.Get(url)
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
+		if err != nil {
+			return err, false
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not there after %v: %v", url, patience, err)
-		}
-	}
+		res.Body.Close()
+		return res.Status, res.StatusCode == http.StatusOK
+	})
 }
 
 // startGateway starts `ohgw serve` with the embedded agent and two profiles:

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // invoked is what the model reads of a skill with that body.
@@ -57,13 +57,10 @@ func TestCommandsOfASkillEndWithWhatTheyStarted(t *testing.T) {
 	if err := json.Unmarshal(data, &pid); err != nil {
 		t.Fatal(err)
 	}
-	for range 6000 {
-		if syscall.Kill(pid, 0) != nil || zombie(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the command's child goes on")
+	waittest.Until(t, waittest.Patience, "the command's child ends", func() (any, bool) {
+		err := syscall.Kill(pid, 0)
+		return err, err != nil || zombie(pid)
+	})
 }
 
 // zombie reports whether a process is dead and its parent has not waited for it yet.

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // Server is a running agent-server. Its methods are for one goroutine.
@@ -119,14 +120,12 @@ func (s *Server) SaveProfile(t testing.TB, name string, llm map[string]any) {
 // status but 2xx fails the test; a GET that meets a torn file is made again.
 func (s *Server) Call(t testing.TB, method, path string, in, out any) {
 	t.Helper()
-	status, answer := s.do(t, method, path, in)
-	for range tornAgain {
-		if method != http.MethodGet || status != http.StatusInternalServerError || !bytes.Contains(answer, []byte(torn)) {
-			break
-		}
-		time.Sleep(tornPause)
+	var status int
+	var answer []byte
+	waittest.Poll(tornFor, func() bool {
 		status, answer = s.do(t, method, path, in)
-	}
+		return method != http.MethodGet || status != http.StatusInternalServerError || !bytes.Contains(answer, []byte(torn))
+	})
 	if status/100 != 2 {
 		t.Fatalf("agentservertest: %s %s: %d: %s", method, path, status, answer)
 	}
@@ -141,9 +140,8 @@ func (s *Server) Call(t testing.TB, method, path string, in, out any) {
 // torn is in the answer when the server has read a file of its own that it was
 // writing, which it does in place. The file is whole a moment later.
 const (
-	torn      = "json_invalid"
-	tornAgain = 10
-	tornPause = 50 * time.Millisecond
+	torn    = "json_invalid"
+	tornFor = 500 * time.Millisecond
 )
 
 // do returns the status and the body of an answer.

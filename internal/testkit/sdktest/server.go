@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // Server is a real agent-server that runs beside a test.
@@ -23,11 +25,8 @@ type Server struct {
 	t   testing.TB
 }
 
-// How long a server gets to start, and how often it is asked.
-const (
-	startTime  = 5 * time.Minute
-	startPause = 200 * time.Millisecond
-)
+// startTime is how long a server gets to start.
+const startTime = 5 * time.Minute
 
 // Start runs an agent-server that keeps its files in dir and encrypts with this
 // secret, until the test ends.
@@ -51,17 +50,15 @@ func Start(t testing.TB, dir, secret string) *Server {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(startTime); ; time.Sleep(startPause) {
-		if resp, err := http.Get(s.URL + "/ready"); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return s
-			}
+	waittest.Until(t, startTime, "the agent-server is ready", func() (any, bool) {
+		resp, err := http.Get(s.URL + "/ready")
+		if err != nil {
+			return err, false
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the agent-server does not start")
-		}
-	}
+		_ = resp.Body.Close()
+		return resp.Status, resp.StatusCode == http.StatusOK
+	})
+	return s
 }
 
 func freePort(t testing.TB) int {

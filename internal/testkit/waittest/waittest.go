@@ -1,5 +1,5 @@
-// Package waittest runs the tests of a package whose tests wait for programs and
-// servers more than they compute.
+// Package waittest is for tests that wait for programs and servers more than they compute.
+// It runs more of them at the same time, and waits for what a test can only look at.
 package waittest
 
 import (

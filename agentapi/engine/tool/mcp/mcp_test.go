@@ -402,14 +402,11 @@ func TestALostServerIsReachedAgainForTheNextCall(t *testing.T) {
 	if got, isError := call(t, c, "die", `{}`); !isError || !strings.Contains(got, "failed") {
 		t.Error(got)
 	}
-	for range 6000 { // until the end of the process is known
+	// Calls fail until the end of the process is known.
+	waittest.Until(t, waittest.Patience, "the server is reached again", func() (any, bool) {
 		got, isError := call(t, c, "echo", `{"text":"again"}`)
-		if !isError && got == "[result of echo]|again" {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("it is never reached again")
+		return got, !isError && got == "[result of echo]|again"
+	})
 }
 
 func TestCloseEndsTheServerAndItsChildren(t *testing.T) {
@@ -420,14 +417,10 @@ func TestCloseEndsTheServerAndItsChildren(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 6000 {
+	waittest.Until(t, waittest.Patience, "the server's child ends", func() (any, bool) {
 		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the child lives")
+		return string(stat), err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }
 
 func TestCloseDoesNotWaitForAServerThatHangs(t *testing.T) {

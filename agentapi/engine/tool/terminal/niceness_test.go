@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestProgramsAreNice(t *testing.T) {
@@ -59,7 +60,10 @@ func TestACloseEndsTheCallThatRuns(t *testing.T) {
 		}
 		done <- read(t, result)
 	}()
-	eventually(t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	waittest.Until(t, waittest.Patience, "the command runs", func() (any, bool) {
+		_, err := os.Stat(filepath.Join(dir, "begun"))
+		return err, err == nil
+	})
 	if err := term.Close(); err != nil {
 		t.Error(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // quick returns after a short silence.
@@ -169,7 +170,7 @@ func TestACommandThatEndsBetweenTheCallsIsReported(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the command ends", term.Ready)
+		waittest.Until(t, waittest.Patience, "the command ends", func() (any, bool) { return "the terminal is not ready", term.Ready() })
 	}
 	finish()
 	if got := sh(t, term, ""); got.Text != "late" || got.code() != 5 || got.IsError {
@@ -305,22 +306,11 @@ func TestAShellThatDiedBetweenTheCallsIsReplaced(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the shell dies", func() bool { return !term.Alive() })
+	waittest.Until(t, waittest.Patience, "the shell dies", func() (any, bool) { return "the shell is alive", !term.Alive() })
 	got := sh(t, term, "echo on")
 	if got.Text != "on" || !strings.Contains(got.Metadata.Prefix, "had ended with exit code 137") {
 		t.Errorf("%+v", got)
 	}
-}
-
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for range 6000 {
-		if done() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("it never happens that " + what)
 }
 
 func TestCancellingStopsACommandHoweverStubborn(t *testing.T) {
