@@ -214,10 +214,10 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	once := o.isOnce()
-	c := &session{options: o, images: images}
+	c := &session{opts: o, images: images}
 	if once {
 		// Before anything is started: a mistake here is the person's.
-		if c.prompt, err = readPrompt(ctx, o.App, o.prompt); err != nil {
+		if c.opts.prompt, err = readPrompt(ctx, o.App, o.prompt); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (c *session) choose(ctx context.Context, s *config.Settings, once bool) err
 
 // session is a chat with a gateway that was found.
 type session struct {
-	*options
+	opts *options
 
 	images []tui.Image
 	client *gateway.Client
@@ -298,7 +298,7 @@ func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Log
 	}
 	c.demo = s.Origin("demo").Kind == config.FromFlag
 	if c.here == "" {
-		c.asker, err = running.Find(ctx, c.Setup(), s)
+		c.asker, err = running.Find(ctx, c.opts.Setup(), s)
 		if err == nil {
 			c.client = c.newClient(gateway.Config{URL: c.asker.Base, Key: c.asker.Key, HTTP: c.asker.HTTP})
 		}
@@ -306,22 +306,22 @@ func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Log
 			return end, err
 		}
 	}
-	env := c.Setup()
-	if c.isOnce() {
+	env := c.opts.Setup()
+	if c.opts.isOnce() {
 		env.Ask = nil // a single question is not a conversation with the user
 	}
 	if c.own, err = serving.OpenOwn(ctx, env, s, log); err != nil {
 		return end, err
 	}
 	c.client = c.newClient(gateway.Config{URL: c.own.URL, Key: c.own.Key, HTTP: c.own.HTTP})
-	if c.model == "" && s.Demo {
-		c.model = demoModel
+	if c.opts.model == "" && s.Demo {
+		c.opts.model = demoModel
 	}
 	return c.own.Stop, nil
 }
 
 func (c *session) newClient(cfg gateway.Config) *gateway.Client {
-	cfg.Now, cfg.NewKey, cfg.UserAgent = c.Now, uuid.New, "ohgw/"+buildinfo.Get().Version
+	cfg.Now, cfg.NewKey, cfg.UserAgent = c.opts.Now, uuid.New, "ohgw/"+buildinfo.Get().Version
 	return gateway.New(cfg)
 }
 
@@ -329,7 +329,7 @@ func (c *session) newClient(cfg gateway.Config) *gateway.Client {
 // nothing.
 func (c *session) notice(ctx context.Context) string {
 	lines := []string{c.about(ctx), c.elsewhere}
-	if c.alone {
+	if c.opts.alone {
 		lines = append(lines, otherCommands)
 	}
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")

@@ -20,7 +20,7 @@ import (
 func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	c := &session{options: &options{App: &kit.App{Env: &kit.Env{Paths: func() (paths.Set, error) { return paths.Set{Home: home}, nil }}}}}
+	c := &session{opts: &options{App: &kit.App{Env: &kit.Env{Paths: func() (paths.Set, error) { return paths.Set{Home: home}, nil }}}}}
 	path, err := c.save(t.Context(), "~/talk.md", "hello")
 	if err != nil || path != filepath.Join(home, "talk.md") {
 		t.Fatalf("%s, %v", path, err)
@@ -45,19 +45,19 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 		screen, once string
 	}{
 		"the daemon": {
-			session{options: &options{}, client: remote, asker: &running.Daemon{Found: instance.Info{URL: "http://127.0.0.1:6449"}}},
+			session{opts: &options{}, client: remote, asker: &running.Daemon{Found: instance.Info{URL: "http://127.0.0.1:6449"}}},
 			"ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes",
 		},
 		"another one": {
-			session{client: remote, asker: &running.Daemon{}, options: &options{model: "openhands_work"}},
+			session{client: remote, asker: &running.Daemon{}, opts: &options{model: "openhands_work"}},
 			"ohgw chat --url http://gateway.example:1234 --conversation ID",
 			"ohgw chat --url http://gateway.example:1234 -p --model openhands_work --conversation ID yes",
 		},
 		"the demo": {
-			session{own: &serving.Own{}, demo: true, options: &options{model: demoModel}},
+			session{own: &serving.Own{}, demo: true, opts: &options{model: demoModel}},
 			"ohgw chat --demo --conversation ID", "ohgw chat --demo -p --conversation ID yes",
 		},
-		"here": {session{options: &options{}, own: &serving.Own{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
+		"here": {session{opts: &options{}, own: &serving.Own{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
 	} {
 		if got := tt.chat.hints().Resume("ID"); got != tt.screen {
 			t.Errorf("%s: %q, want %q", name, got, tt.screen)

@@ -18,7 +18,7 @@ func (c *session) damaged(ctx context.Context) []profile.Summary {
 	if c.own == nil && !c.asker.Local() {
 		return nil
 	}
-	store, err := c.Setup().ProfileStore(0)
+	store, err := c.opts.Setup().ProfileStore(0)
 	if err != nil {
 		return nil // The command that reads the store reports the error.
 	}
@@ -50,7 +50,7 @@ func isActive(s profile.Summary) bool { return s.Active }
 // damageNotice tells a person at a terminal that the active profile cannot be used, so
 // that the chat asks another one.
 func (c *session) damageNotice(ctx context.Context) string {
-	if c.model != "" || c.demo {
+	if c.opts.model != "" || c.demo {
 		return ""
 	}
 	f, ok := errors.AsType[*fault.Error](c.damagedProfile(ctx, isActive))

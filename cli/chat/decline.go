@@ -15,7 +15,7 @@ import (
 // chat shows it as long as that is so: Enter easily refuses without the user meaning it.
 func (c *session) decline(dir, always string, broad bool) {
 	name, own := c.tilde(dir), "ohgw's state directory"
-	if dirs, err := c.Setup().Dirs(); err == nil {
+	if dirs, err := c.opts.Setup().Dirs(); err == nil {
 		own = c.tilde(dirs.Workspaces())
 	}
 	yes := c.command() + " --workspace ."
@@ -41,7 +41,7 @@ func (c *session) decline(dir, always string, broad bool) {
 // left tells, at the end of a chat, of the files that an agent has made in dir, where
 // the person may look for them in the directory that was declined.
 func (c *session) left(dir string) string {
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil || c.declined == "" || dir == "" {
 		return ""
 	}
@@ -57,7 +57,7 @@ func (c *session) left(dir string) string {
 
 // tilde is a path for people: below the home directory it begins with ~.
 func (c *session) tilde(dir string) string {
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil {
 		return dir
 	}

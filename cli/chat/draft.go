@@ -20,7 +20,7 @@ import (
 
 // save writes a new file, for the user only, and never over another one.
 func (c *session) save(_ context.Context, path, text string) (_ string, err error) {
-	if path, err = c.Expand(path); err != nil {
+	if path, err = c.opts.Expand(path); err != nil {
 		return "", err
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -51,7 +51,7 @@ func (c *session) edit(text string) (*tui.Draft, error) {
 		return nil, errors.Join(fmt.Errorf("edit: %w", err), os.RemoveAll(dir))
 	}
 	return &tui.Draft{
-		Cmd: editor(c.App, file),
+		Cmd: editor(c.opts.App, file),
 		Read: func() (string, error) {
 			data, err := os.ReadFile(file)
 			if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
@@ -88,18 +88,18 @@ func or(text, other string) string {
 
 // addModel is the command that sets up another model.
 func (c *session) addModel() (*exec.Cmd, error) {
-	program, err := c.Executable()
+	program, err := c.opts.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("add a model: %w", err)
 	}
 	cmd := exec.Command(program, "profiles", "add")
-	cmd.Env = c.Environ()
+	cmd.Env = c.opts.Environ()
 	return cmd, nil
 }
 
 // store keeps a setting of the chat in the config file.
 func (c *session) store(key string, value any) error {
-	path, _, err := c.Setup().ConfigFile()
+	path, _, err := c.opts.Setup().ConfigFile()
 	if err == nil {
 		err = config.Set(path, string(config.ChatSection), key, value)
 	}

@@ -25,7 +25,7 @@ func (c *session) faultOf(err error) error {
 		f.Err = netcause.Of(e.Err)
 	}
 	goOn := "send the prompt again"
-	if e.Conversation != "" && c.conversation != "" {
+	if e.Conversation != "" && c.opts.conversation != "" {
 		goOn = "the conversation was kept: continue it with --conversation " + e.Conversation
 	}
 	switch e.Kind {
@@ -107,9 +107,9 @@ func (c *session) firstModel(ctx context.Context) []string {
 // keyAtHand is the variable of a provider's key in the environment, and the command
 // that adds a profile with it; empty if there is none.
 func (c *session) keyAtHand(ctx context.Context) (variable, command string) {
-	s, err := c.Settings(c.settings)
+	s, err := c.opts.Settings(c.opts.settings)
 	if err != nil {
 		return "", ""
 	}
-	return firstrun.FromEnvironment(ctx, c.Setup(), s)
+	return firstrun.FromEnvironment(ctx, c.opts.Setup(), s)
 }

@@ -49,7 +49,7 @@ func (c *session) open(ctx context.Context, s *config.Settings, log *slog.Logger
 		return nothing, err
 	}
 	if c.needsSetup(ctx) {
-		if err := setUp(ctx, c.options); err != nil {
+		if err := setUp(ctx, c.opts); err != nil {
 			return end, err
 		}
 		if end, err = c.reconnect(ctx, end, log); err != nil {
@@ -64,10 +64,10 @@ func nothing() error { return nil }
 // needsSetup reports whether there is no model at all, and a person who can
 // choose one.
 func (c *session) needsSetup(ctx context.Context) bool {
-	if c.wasSetUp || !c.CanAsk() || c.demo || c.model != "" || c.asker != nil && c.asker.Found.URL == "" {
+	if c.opts.wasSetUp || !c.opts.CanAsk() || c.demo || c.opts.model != "" || c.asker != nil && c.asker.Found.URL == "" {
 		return false
 	}
-	if len(c.Setup().ProfileNames()) > 0 {
+	if len(c.opts.Setup().ProfileNames()) > 0 {
 		return false
 	}
 	models, err := c.client.Models(ctx)
@@ -80,7 +80,7 @@ func (c *session) reconnect(ctx context.Context, end func() error, log *slog.Log
 	if err := end(); err != nil {
 		return nothing, err
 	}
-	s, err := c.Settings(c.settings)
+	s, err := c.opts.Settings(c.opts.settings)
 	if err != nil {
 		return nothing, err
 	}

@@ -44,7 +44,7 @@ func (l local) Names(ctx context.Context, dir string, hidden bool) ([]string, bo
 
 // Find implements [tui.Local].
 func (l local) Find(dir, path string) (tui.File, bool) {
-	path, err := l.c.Expand(filepath.FromSlash(path))
+	path, err := l.c.opts.Expand(filepath.FromSlash(path))
 	if err != nil || path == "" {
 		return tui.File{}, false
 	}
@@ -77,5 +77,5 @@ func isPicture(path string) bool {
 // Run implements [tui.Local]: in the shell of the person, with the environment of
 // the chat.
 func (l local) Run(ctx context.Context, dir, line string, out io.Writer) (int, error) {
-	return usershell.Run(ctx, usershell.Command{Line: line, Dir: dir, Shell: l.c.Getenv("SHELL"), Env: l.c.Environ()}, out)
+	return usershell.Run(ctx, usershell.Command{Line: line, Dir: dir, Shell: l.c.opts.Getenv("SHELL"), Env: l.c.opts.Environ()}, out)
 }

@@ -21,14 +21,14 @@ const agentModel = profileModel + agentapi.AgentPrefix
 // close to a model's is an error; any other name is left for the gateway to refuse, whose
 // error has the details.
 func (c *session) findModel(ctx context.Context) error {
-	if c.model == "" || c.model == activeModel || c.model == demoModel {
+	if c.opts.model == "" || c.opts.model == activeModel || c.opts.model == demoModel {
 		return nil
 	}
 	models, err := c.client.Models(ctx)
 	if c.unresolved = err != nil; c.unresolved {
 		return nil // The question itself fails for the same reason, with more to say.
 	}
-	c.model, err = typedModel{c.model, c.damagedProfile}.in(ctx, models)
+	c.opts.model, err = typedModel{c.opts.model, c.damagedProfile}.in(ctx, models)
 	return err
 }
 
@@ -82,10 +82,10 @@ func (c *session) foundLate(ctx context.Context) (bool, error) {
 	if !c.unresolved {
 		return false, nil
 	}
-	before := c.model
+	before := c.opts.model
 	err := c.findModel(ctx)
 	c.unresolved = false // once is enough
-	return err == nil && c.model != before, err
+	return err == nil && c.opts.model != before, err
 }
 
 // shortNames are the ids of models, and the names that stand for them, each with its

@@ -20,8 +20,8 @@ import (
 func (c *session) once(ctx context.Context) (err error) {
 	restore := kit.SurvivePipes()
 	defer restore()
-	if n := c.notice(ctx); n != "" && !c.JSON {
-		c.Note("%s", n)
+	if n := c.notice(ctx); n != "" && !c.opts.JSON {
+		c.opts.Note("%s", n)
 	}
 	out := c.show()
 	t, err := c.turn(ctx, out)
@@ -31,8 +31,8 @@ func (c *session) once(ctx context.Context) (err error) {
 	if e := out.End(t, err == nil); e != nil {
 		return e
 	}
-	if how := t.Speed.String(); how != "" && !c.JSON {
-		c.Detail("speed: %s", how)
+	if how := t.Speed.String(); how != "" && !c.opts.JSON {
+		c.opts.Detail("speed: %s", how)
 	}
 	if err == nil {
 		err = c.unfinished(t)
@@ -42,16 +42,16 @@ func (c *session) once(ctx context.Context) (err error) {
 
 // show chooses how the answer is printed.
 func (c *session) show() answer.Show {
-	if c.events != nil {
-		return c.events
+	if c.opts.events != nil {
+		return c.opts.events
 	}
-	return answer.ForPeople(c.App, c.stream || c.Stdout.TTY())
+	return answer.ForPeople(c.opts.App, c.opts.stream || c.opts.Stdout.TTY())
 }
 
 // turn asks the question and reads its answer.
 func (c *session) turn(ctx context.Context, out answer.Show) (answer.Turn, error) {
 	q := gateway.Question{
-		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, ReadOnly: c.readOnly,
+		Model: c.opts.model, Conversation: c.opts.conversation, System: c.opts.system, Text: c.opts.prompt, Timeout: c.opts.timeout, Workspace: c.directory, ReadOnly: c.readOnly,
 	}
 	if q.Model == "" {
 		q.Model = activeModel
@@ -59,12 +59,12 @@ func (c *session) turn(ctx context.Context, out answer.Show) (answer.Turn, error
 	for _, image := range c.images {
 		q.Images = append(q.Images, image.DataURL)
 	}
-	began := c.Now()
+	began := c.opts.Now()
 	t := answer.Turn{Model: q.Model, Conversation: q.Conversation, Access: c.access(), Progress: []string{}, Ignored: []string{}}
-	c.events.Know(t)
+	c.opts.events.Know(t)
 	err := c.read(ctx, q, &t, out)
-	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
-	if c.conversation != "" && t.Taken {
+	t.Seconds = float64(c.opts.Now().Sub(began).Milliseconds()) / 1000
+	if c.opts.conversation != "" && t.Taken {
 		c.remember(ctx, &t)
 	}
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
@@ -91,17 +91,17 @@ func (c *session) turn(ctx context.Context, out answer.Show) (answer.Turn, error
 // anotherModel chooses another model after the gateway refused that of the question. The
 // error, if there is one, has more details than that of the gateway.
 func (c *session) anotherModel(ctx context.Context, e *gateway.Error) (chosen bool, err error) {
-	if c.model != "" {
+	if c.opts.model != "" {
 		return c.foundLate(ctx)
 	}
 	if damaged := c.damagedProfile(ctx, isActive); damaged != nil {
 		return false, damaged
 	}
-	if c.model = onlyModel(ctx, c.client); c.model == "" {
+	if c.opts.model = onlyModel(ctx, c.client); c.opts.model == "" {
 		return false, c.explainNoModel(ctx, e)
 	}
-	if !c.JSON {
-		c.Note("No profile is active; asking the only one, %s.", setup.Clean(c.model))
+	if !c.opts.JSON {
+		c.opts.Note("No profile is active; asking the only one, %s.", setup.Clean(c.opts.model))
 	}
 	return true, nil
 }
@@ -174,8 +174,8 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 // nothing broke.
 func (c *session) unfinished(t answer.Turn) error {
 	goOn := "continue with " + c.command() + " -p "
-	if c.model != "" && c.model != demoModel {
-		goOn += "--model " + c.model + " "
+	if c.opts.model != "" && c.opts.model != demoModel {
+		goOn += "--model " + c.opts.model + " "
 	}
 	goOn += "--conversation " + t.Conversation
 	switch {
@@ -203,13 +203,13 @@ const titleWidth = 60
 // remember keeps the conversation of a question that named one. The question does not
 // fail if that cannot be kept.
 func (c *session) remember(ctx context.Context, t *answer.Turn) {
-	r, err := recent.Open(c.App)
+	r, err := recent.Open(c.opts.App)
 	if err == nil {
 		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
-			ID: t.Conversation, Model: t.Model, Title: wrap.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(), Workspace: t.Workspace,
+			ID: t.Conversation, Model: t.Model, Title: wrap.Cut(setup.Clean(c.opts.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.opts.Now(), Workspace: t.Workspace,
 		})
 	}
 	if err != nil {
-		c.Detail("the conversation was not added to the recent ones: %v", err)
+		c.opts.Detail("the conversation was not added to the recent ones: %v", err)
 	}
 }

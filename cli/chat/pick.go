@@ -32,15 +32,15 @@ func (c *session) pick(ctx context.Context, s *config.Settings) error {
 	}
 	switch {
 	case len(offered) == 0:
-		return fault.New(fmt.Sprintf("no conversation has %q in its title, or an id that begins so", c.wanted), "ohgw conversations list shows them; ohgw chat starts a new one", nil)
-	case len(offered) == 1 && c.wanted != anyOf:
-		c.conversation = offered[0].Name
+		return fault.New(fmt.Sprintf("no conversation has %q in its title, or an id that begins so", c.opts.wanted), "ohgw conversations list shows them; ohgw chat starts a new one", nil)
+	case len(offered) == 1 && c.opts.wanted != anyOf:
+		c.opts.conversation = offered[0].Name
 		return nil
-	case !c.CanAsk():
+	case !c.opts.CanAsk():
 		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on: %s", len(offered), library.Named(recordsOf(offered))),
 			"pass the id of one; ohgw conversations list shows them")
 	}
-	c.conversation, err = c.Choose(ctx, kit.Choice{
+	c.opts.conversation, err = c.opts.Choose(ctx, kit.Choice{
 		Question: "Conversation", Options: offered, Default: offered[0].Name,
 		Help: "Type a number, or a part of an id. The conversation that was used last comes first.",
 	})
@@ -69,7 +69,7 @@ func means(wanted, id, title string) bool {
 // offered are the conversations that are meant, the last used first: those that chats
 // of this user have begun, and those that the backend keeps.
 func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option, error) {
-	r, err := recent.Open(c.App)
+	r, err := recent.Open(c.opts.App)
 	if err != nil {
 		return nil, err
 	}
@@ -80,35 +80,35 @@ func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option
 	var options []kit.Option
 	known := map[string]bool{}
 	add := func(id, title, text string) {
-		if known[id] || !means(c.wanted, id, title) {
+		if known[id] || !means(c.opts.wanted, id, title) {
 			return
 		}
 		known[id] = true
 		options = append(options, kit.Option{Name: id, Text: setup.Clean(cmp.Or(title, "without a title") + text)})
 	}
 	for _, x := range chats[:min(len(chats), mostOffered)] {
-		add(x.ID, x.Title, " · "+c.TimeText(x.Used))
+		add(x.ID, x.Title, " · "+c.opts.TimeText(x.Used))
 	}
 	if c.client != nil && s.Origin("client.url").Kind == config.FromFlag {
 		return options, nil // the backend of another machine
 	}
-	lib, err := library.Open(ctx, c.Setup(), s, slog.New(slog.DiscardHandler))
+	lib, err := library.Open(ctx, c.opts.Setup(), s, slog.New(slog.DiscardHandler))
 	if err != nil {
-		c.Detail("the conversations of the backend are not offered: %v", err)
+		c.opts.Detail("the conversations of the backend are not offered: %v", err)
 		return options, nil
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	page, err := lib.List(ctx, control.ListQuery{Limit: mostOffered, Order: control.ByUpdatedDesc})
 	if err != nil {
-		c.Detail("the conversations of the backend are not offered: %v", err)
+		c.opts.Detail("the conversations of the backend are not offered: %v", err)
 	}
 	for _, x := range page.Records {
-		add(x.ID, x.Title, fmt.Sprintf(" · %s · %s", x.Status, c.TimeText(x.Updated)))
+		add(x.ID, x.Title, fmt.Sprintf(" · %s · %s", x.Status, c.opts.TimeText(x.Updated)))
 	}
-	if _, plain, err := library.ReadID(c.wanted); err == nil && plain != "" {
+	if _, plain, err := library.ReadID(c.opts.wanted); err == nil && plain != "" {
 		older, err := lib.Beginning(ctx, plain)
 		if err != nil {
-			c.Detail("older conversations of the backend are not offered: %v", err)
+			c.opts.Detail("older conversations of the backend are not offered: %v", err)
 		}
 		for _, x := range older {
 			add(x.ID, x.Title, "")

@@ -22,12 +22,12 @@ const maxTried = 20
 // makes sure that a chat on the terminal does not begin with one that is not there.
 func (c *session) findConversation(ctx context.Context, s *config.Settings, once bool) error {
 	switch {
-	case c.wanted != "":
+	case c.opts.wanted != "":
 		return c.pick(ctx, s)
-	case c.last:
+	case c.opts.last:
 		return c.lastConversation(ctx)
-	case c.conversation != "" && !once && !c.knows(ctx, c.conversation):
-		return fault.New("there is no conversation "+c.conversation+" "+tui.Place{Title: c.place()}.At(),
+	case c.opts.conversation != "" && !once && !c.knows(ctx, c.opts.conversation):
+		return fault.New("there is no conversation "+c.opts.conversation+" "+tui.Place{Title: c.place()}.At(),
 			"ohgw chat --list lists yours; ohgw chat starts a new one", nil)
 	}
 	return nil
@@ -43,7 +43,7 @@ func (c *session) knows(ctx context.Context, id string) bool {
 // lastConversation takes the conversation that was used last in the current
 // directory, else in no directory of the user's, and its model.
 func (c *session) lastConversation(ctx context.Context) error {
-	r, err := recent.Open(c.App)
+	r, err := recent.Open(c.opts.App)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *session) lastConversation(ctx context.Context) error {
 	candidates := slices.Concat(here, made)
 	for _, x := range candidates[:min(len(candidates), maxTried)] {
 		if c.knows(ctx, x.ID) {
-			c.conversation, c.model = x.ID, cmp.Or(c.model, x.Model)
+			c.opts.conversation, c.opts.model = x.ID, cmp.Or(c.opts.model, x.Model)
 			return nil
 		}
 	}
@@ -68,13 +68,13 @@ func (c *session) lastConversation(ctx context.Context) error {
 // whereTheyWork picks the conversations that work in the current directory, and
 // those that work in a directory that ohgw made for them.
 func (c *session) whereTheyWork(list []tui.Conversation) (here, made []tui.Conversation, err error) {
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil {
 		return nil, nil, err
 	}
 	cwd, err := c.currentDirectory()
 	if err != nil {
-		c.Detail("the current directory is not used: %v", err)
+		c.opts.Detail("the current directory is not used: %v", err)
 	}
 	own, err := workdir.Resolve(dirs.State)
 	if err != nil { // it is not there yet

@@ -124,7 +124,7 @@ func TestAChatLooksForItsModelInAListThatCameLate(t *testing.T) {
 		server := httptest.NewServer(&lateList{})
 		t.Cleanup(server.Close)
 		app := clitest.New(t, nil)
-		c := &session{options: &options{App: app.App, model: typed}, asker: &running.Daemon{Found: instance.Info{URL: server.URL}}}
+		c := &session{opts: &options{App: app.App, model: typed}, asker: &running.Daemon{Found: instance.Info{URL: server.URL}}}
 		c.client = c.newClient(gateway.Config{URL: server.URL, HTTP: server.Client()})
 		if err := c.findModel(t.Context()); err != nil || startOf(c).Find == nil {
 			t.Fatalf("%s: %v, or there was a list", typed, err)

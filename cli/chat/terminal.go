@@ -15,20 +15,20 @@ import (
 
 // terminal opens the chat on the terminal.
 func (c *session) terminal(ctx context.Context, look config.Chat) error {
-	known, err := recent.Open(c.App)
+	known, err := recent.Open(c.opts.App)
 	if err != nil {
 		return err
 	}
-	clipboard := attach.System(c.App)
+	clipboard := attach.System(c.opts.App)
 	cfg := tui.Config{
 		Endpoint: c.client, History: c.client, Guard: c.client,
-		Place: tui.Place{Title: c.place(), Notice: strings.TrimSpace(c.notice(ctx) + "\n" + c.damageNotice(ctx)), Demo: c.model == demoModel},
+		Place: tui.Place{Title: c.place(), Notice: strings.TrimSpace(c.notice(ctx) + "\n" + c.damageNotice(ctx)), Demo: c.opts.model == demoModel},
 		Hints: c.hints(),
-		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
-		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.plain || c.Getenv("TERM") == "dumb",
+		In:    c.opts.Stdin, Out: c.opts.Stdout.Writer, Environ: c.opts.Environ(), // the terminal itself: it has a size
+		NoColor: !c.opts.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.opts.plain || c.opts.Getenv("TERM") == "dumb",
 		Start:  startOf(c),
 		Locate: c.locate, Local: c.local, AddModel: c.addModel, Store: c.store,
-		NewID: uuid.New, Now: c.Now, Recent: known, Edit: c.edit,
+		NewID: uuid.New, Now: c.opts.Now, Recent: known, Edit: c.edit,
 		Lend: c.lend(ctx), Copy: clipboard.Copy, PasteImage: clipboard.Paste, ReadImage: c.readImage, Save: c.save,
 	}
 	cfg.Hints.NoModels = c.firstModel(ctx)
@@ -48,10 +48,10 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 // startOf is how the chat begins.
 func startOf(c *session) tui.Start {
 	s := tui.Start{
-		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Images: c.images, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
+		Model: c.opts.model, Conversation: c.opts.conversation, System: c.opts.system, Text: c.opts.prompt, Images: c.images, Timeout: c.opts.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.opts.workspace != "",
 	}
 	if c.unresolved {
-		s.Find = typedModel{c.model, c.damagedProfile}.late
+		s.Find = typedModel{c.opts.model, c.damagedProfile}.late
 	}
 	return s
 }
@@ -80,14 +80,14 @@ func (c *session) command() string {
 	case c.own == nil && c.asker.Found.URL == "":
 		words = append(words, "--url", c.client.URL())
 	}
-	for _, arg := range c.sandbox.Args() {
+	for _, arg := range c.opts.sandbox.Args() {
 		words = append(words, shellword.Of(arg))
 	}
 	return strings.Join(words, " ")
 }
 
 func (c *session) readImage(_ context.Context, path string) (tui.Image, error) {
-	path, err := c.Expand(path)
+	path, err := c.opts.Expand(path)
 	if err != nil {
 		return tui.Image{}, err
 	}

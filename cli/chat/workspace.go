@@ -36,27 +36,27 @@ type choice struct {
 // work: c.directory, or one of the gateway's choice if that is empty.
 func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error {
 	switch {
-	case c.workspace == noWorkspace:
+	case c.opts.workspace == noWorkspace:
 		return nil
-	case c.workspace != "":
+	case c.opts.workspace != "":
 		return c.namedWorkspace(ctx, s)
 	case c.demo:
 		return nil
-	case c.conversation != "" && c.knows(ctx, c.conversation):
+	case c.opts.conversation != "" && c.knows(ctx, c.opts.conversation):
 		return c.resume(ctx, s)
 	}
 	dir, err := c.currentDirectory()
 	if err != nil {
-		c.Detail("the current directory is not used: %v", err)
+		c.opts.Detail("the current directory is not used: %v", err)
 		return nil
 	}
-	store, err := agreedDirectories(c.App)
+	store, err := agreedDirectories(c.opts.App)
 	if err != nil {
 		return err
 	}
 	can := c.choices(ctx, s)
 	if !can.allow(dir) {
-		if c.CanAsk() || store.has(dir) { // else the user does not expect the question
+		if c.opts.CanAsk() || store.has(dir) { // else the user does not expect the question
 			c.elsewhere = can.refusal(dir)
 		}
 		return nil
@@ -67,19 +67,19 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 // resume leaves the conversation of the command line where it works. Those that
 // are begun later work in the current directory, if that needs no question.
 func (c *session) resume(ctx context.Context, s *config.Settings) error {
-	r, err := recent.Open(c.App)
+	r, err := recent.Open(c.opts.App)
 	if err != nil {
 		return err
 	}
 	if list, err := r.Read(); err == nil {
-		if i := slices.IndexFunc(list, func(x tui.Conversation) bool { return x.ID == c.conversation }); i >= 0 {
+		if i := slices.IndexFunc(list, func(x tui.Conversation) bool { return x.ID == c.opts.conversation }); i >= 0 {
 			c.resumes = list[i].Workspace
 		}
 	}
-	if c.isOnce() {
+	if c.opts.isOnce() {
 		return nil
 	}
-	store, err := agreedDirectories(c.App)
+	store, err := agreedDirectories(c.opts.App)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *session) resume(ctx context.Context, s *config.Settings) error {
 // currentDirectory is the working directory, resolved. It is an error if it is
 // part of ohgw's own files.
 func (c *session) currentDirectory() (string, error) {
-	cwd, err := c.Getwd()
+	cwd, err := c.opts.Getwd()
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +100,7 @@ func (c *session) currentDirectory() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func (c *session) currentDirectory() (string, error) {
 
 // namedWorkspace takes the directory of --workspace, which needs no question.
 func (c *session) namedWorkspace(ctx context.Context, s *config.Settings) error {
-	path, err := c.Absolute(c.workspace)
+	path, err := c.opts.Absolute(c.opts.workspace)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *session) namedWorkspace(ctx context.Context, s *config.Settings) error 
 		return fault.New("this chat cannot work in "+dir, "let ohgw choose a directory: --workspace none", errors.New(answer.Sentence(can.refusal(dir))))
 	}
 	c.directory = dir
-	if c.conversation != "" {
+	if c.opts.conversation != "" {
 		c.resumes = dir
 	}
 	return nil
@@ -176,19 +176,19 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string
 	}
 	broad := c.broad(dir)
 	switch {
-	case c.yes:
-	case !c.CanAsk() || c.isOnce():
+	case c.opts.yes:
+	case !c.opts.CanAsk() || c.opts.isOnce():
 		c.unasked(ctx, dir, broad)
 		return nil
 	default:
-		c.Note("An agent reads and changes files and runs commands in %s, as you.\n%s", dir, c.reach(ctx))
+		c.opts.Note("An agent reads and changes files and runs commands in %s, as you.\n%s", dir, c.reach(ctx))
 		if broad != "" {
-			c.Note("%s", broad)
+			c.opts.Note("%s", broad)
 		}
 		if always != "" {
-			c.Note("If you refuse, it works in %s: that is the workspace of this ohgw.", c.tilde(always))
+			c.opts.Note("If you refuse, it works in %s: that is the workspace of this ohgw.", c.tilde(always))
 		}
-		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "You have not agreed to this directory.")
+		ok, err := c.opts.Confirm(ctx, false, "Let the agent work in this directory?", "You have not agreed to this directory.")
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,8 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir, always string
 	if broad != "" {
 		return nil // asked each time
 	}
-	if err := store.add(ctx, dir, c.Now()); err != nil {
-		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
+	if err := store.add(ctx, dir, c.opts.Now()); err != nil {
+		c.opts.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
 	return nil
 }
@@ -221,8 +221,8 @@ func (c *session) unasked(ctx context.Context, dir, broad string) {
 		c.directory, c.readOnly = dir, true
 		note = "the agent works in " + dir + ", and cannot change it; to let it change files there, add --workspace ."
 	}
-	if !c.JSON {
-		c.Note("note: %s", note)
+	if !c.opts.JSON {
+		c.opts.Note("note: %s", note)
 	}
 }
 
@@ -244,7 +244,7 @@ func (c *session) isPrivate(dir string) bool {
 	if policy.OfSystem(dir) {
 		return true
 	}
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil {
 		return true
 	}
@@ -273,7 +273,7 @@ func (c *session) reach(ctx context.Context) string {
 
 // locate describes the directory of a conversation.
 func (c *session) locate(dir string) tui.Where {
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil {
 		return tui.Where{Dir: dir}
 	}
@@ -289,7 +289,7 @@ func (c *session) broad(dir string) string {
 	if filepath.Dir(dir) == dir {
 		return "WARNING: this is the root directory. Every file of this machine is below it. Run ohgw chat in a project directory instead."
 	}
-	dirs, err := c.Setup().Dirs()
+	dirs, err := c.opts.Setup().Dirs()
 	if err != nil || dirs.Home == "" {
 		return ""
 	}

@@ -52,7 +52,7 @@ func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOp
 	if err != nil {
 		return nil, err
 	}
-	i := importer{Store: s, keys: keys, opts: opts}
+	i := importer{store: s, keys: keys, opts: opts}
 	out := []Import{}
 	for _, f := range files {
 		snap := f.Read()
@@ -75,7 +75,7 @@ func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOp
 
 // importer imports keys into a key store.
 type importer struct {
-	*Store
+	store *Store
 
 	keys secret.Store
 	opts ImportOptions
@@ -112,7 +112,7 @@ func (s *Store) choose(names []string) ([]document.File, error) {
 // the profile itself does not have, or all of them if they are to be removed. A
 // key of the copy never replaces that of the profile.
 func (i importer) active(ctx context.Context, of document.Snapshot) []Import {
-	snap := i.settings().Read()
+	snap := i.store.settings().Read()
 	if snap.Doc == nil {
 		return nil // Check reports settings that cannot be read.
 	}
@@ -145,7 +145,7 @@ func (i importer) drop(ctx context.Context, at secretAt) Import {
 }
 
 func (i importer) of(at secretAt) Import {
-	return Import{Profile: at.profile, Path: at.in.File.Path, Field: at.field, Entry: i.entryName(at.profile, at.field)}
+	return Import{Profile: at.profile, Path: at.in.File.Path, Field: at.field, Entry: i.store.entryName(at.profile, at.field)}
 }
 
 // key imports one key.
@@ -160,7 +160,7 @@ func (i importer) key(ctx context.Context, at secretAt) Import {
 	key := secret.New(text)
 	var err error
 	if keyState(member) == KeyEncrypted {
-		if key, out.Source, err = i.cfg.Ciphers.Decrypt(text); err != nil {
+		if key, out.Source, err = i.store.cfg.Ciphers.Decrypt(text); err != nil {
 			return skip(err)
 		}
 	}
@@ -188,21 +188,21 @@ func (i importer) key(ctx context.Context, at secretAt) Import {
 // host than the profile; then its key is, too.
 func (i importer) subject(at secretAt) (secret.Subject, bool) {
 	if len(at.entry) == 0 {
-		p, err := i.load(at.in)
+		p, err := i.store.load(at.in)
 		if err != nil {
 			return secret.Subject{}, false
 		}
 		return p.Subject(fieldOf(at.field)), true
 	}
-	llm, err := readLLM(at.in.Doc.Root().At(at.entry...), i.cfg.Models)
-	p := Profile{Summary: Summary{Base: i.cfg.Base, Name: at.profile}, LLM: llm}
+	llm, err := readLLM(at.in.Doc.Root().At(at.entry...), i.store.cfg.Models)
+	p := Profile{Summary: Summary{Base: i.store.cfg.Base, Name: at.profile}, LLM: llm}
 	return p.Subject(fieldOf(at.field)), err == nil
 }
 
 // remove takes a secret out of its file if it is still what it was.
 func (i importer) remove(ctx context.Context, at secretAt) error {
 	was := string(at.member().Raw())
-	_, err := at.in.File.Update(ctx, i.cfg.Locking, func(now document.Snapshot) (*jsonedit.Doc, error) {
+	_, err := at.in.File.Update(ctx, i.store.cfg.Locking, func(now document.Snapshot) (*jsonedit.Doc, error) {
 		if now.Doc == nil || string(now.Doc.Root().At(at.path()...).Raw()) != was {
 			return nil, document.ErrChanged
 		}
