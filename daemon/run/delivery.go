@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/transcript"
 )
 
 // delivery is what the clients of a job had of it: the log of its updates, who
@@ -14,7 +15,7 @@ import (
 // mu guards all of it. Under mu only the mutex of the job's life is taken.
 type delivery struct {
 	mu       sync.Mutex
-	log      transcript
+	log      transcript.Log
 	complete bool // nothing comes after the log
 	clients  map[*Attachment]struct{}
 	detached bool        // the run goes on without clients
@@ -31,7 +32,7 @@ type delivery struct {
 }
 
 func newDelivery(req Request, maxLog int) delivery {
-	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript{limit: maxLog}}
+	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript.New(maxLog)}
 }
 
 // add attaches a client. It ends a grace that was running: the job has a client again.
@@ -103,7 +104,7 @@ func (d *delivery) isDetached() bool {
 func (d *delivery) publish(u turn.Update) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.log.add(u)
+	d.log.Add(u)
 	d.wake()
 }
 
@@ -133,13 +134,13 @@ func (d *delivery) at(a *Attachment) (u turn.Update, err error, ok bool) { //nol
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case a.next < d.log.first && a.replayed && a.next == 0:
+	case a.next < d.log.First() && a.replayed && a.next == 0:
 		return u, ErrTrimmed, true
-	case a.next < d.log.first:
+	case a.next < d.log.First():
 		return u, ErrBehind, true
-	case a.next < d.log.next:
+	case a.next < d.log.Next():
 		a.next++
-		return d.log.at(a.next - 1), nil, true
+		return d.log.At(a.next - 1), nil, true
 	case d.complete:
 		return u, io.EOF, true
 	}
@@ -150,7 +151,7 @@ func (d *delivery) at(a *Attachment) (u turn.Update, err error, ok bool) { //nol
 func (d *delivery) skip(a *Attachment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a.next = d.log.first
+	a.next = d.log.First()
 }
 
 // delivered notes that a has the whole answer.
@@ -212,5 +213,5 @@ func (d *delivery) notes() (ignored []string, kind string) {
 func (d *delivery) size() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.log.bytes
+	return d.log.Bytes()
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ohgw/ohgw/daemon/run/fair"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -28,7 +29,7 @@ type Manager struct {
 	draining bool
 	active   int            // jobs that have not ended
 	held     map[string]int // the same by token
-	slots    slots
+	slots    fair.Slots
 	queues   map[string]*conversationQueue
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
 	keys     map[string]*job        // by token and idempotency key, likewise
@@ -44,7 +45,7 @@ func New(cfg Config) (*Manager, error) {
 	cfg = cfg.withDefaults()
 	m := &Manager{
 		cfg:    cfg,
-		slots:  newSlots(cfg.limit),
+		slots:  fair.New(cfg.limit),
 		held:   make(map[string]int),
 		queues: make(map[string]*conversationQueue),
 		prints: make(map[Fingerprint][]*job),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/run/journal"
 	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -28,7 +29,7 @@ type oneShots struct {
 	cfg     Config
 	remove  func(ctx context.Context, id string) error
 	clear   func(id string) (release func(), ok bool)
-	journal *journal
+	journal *journal.Journal
 	wg      sync.WaitGroup
 	life    context.Context
 	end     context.CancelFunc
@@ -39,7 +40,7 @@ type oneShots struct {
 
 	mu      sync.Mutex
 	shots   map[string]*oneShot
-	others  map[string]note // of other backends, by backend and id
+	others  map[string]journal.Note // of other backends, by backend and id
 	closed  bool
 	queue   expiries
 	timer   *time.Timer
@@ -70,15 +71,15 @@ const (
 )
 
 func openOneShots(cfg Config, remove func(context.Context, string) error, clear func(string) (func(), bool)) *oneShots {
-	o := &oneShots{cfg: cfg, remove: remove, clear: clear, shots: make(map[string]*oneShot), others: make(map[string]note)}
+	o := &oneShots{cfg: cfg, remove: remove, clear: clear, shots: make(map[string]*oneShot), others: make(map[string]journal.Note)}
 	o.life, o.end = context.WithCancel(context.Background())
-	o.journal = &journal{open: openJournalFile, living: o.living, failed: func(err error) { o.cfg.Logger.Warn("cannot rewrite the journal of one-shot conversations", "err", err) }}
+	o.journal = &journal.Journal{Open: journal.OpenFile, Living: o.living, Failed: func(err error) { o.cfg.Logger.Warn("cannot rewrite the journal of one-shot conversations", "err", err) }}
 	if cfg.StateDir == "" {
 		o.loaded = true
 		return o
 	}
-	o.journal.path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
-	o.before = o.journal.length()
+	o.journal.Path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
+	o.before = o.journal.Length()
 	o.wg.Go(func() { o.cfg.guard("", o.load) })
 	return o
 }
@@ -106,8 +107,8 @@ func (o *oneShots) ready() error {
 	if o.loaded {
 		return nil
 	}
-	left := make(map[string]note)
-	lines, err := o.journal.read(o.before, func(n note) {
+	left := make(map[string]journal.Note)
+	lines, err := o.journal.Read(o.before, func(n journal.Note) {
 		// The id becomes part of a path below the workspaces.
 		if id, err := uuid.Parse(n.ID); err != nil || id != n.ID {
 			return
@@ -126,13 +127,13 @@ func (o *oneShots) ready() error {
 		return err
 	}
 	o.loaded = true
-	o.journal.counted(lines)
+	o.journal.Counted(lines)
 	o.adopt(left)
 	return nil
 }
 
 // adopt takes over what an earlier process left.
-func (o *oneShots) adopt(left map[string]note) {
+func (o *oneShots) adopt(left map[string]journal.Note) {
 	now := o.cfg.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,12 +162,12 @@ func (o *oneShots) adopt(left map[string]note) {
 }
 
 // living are the notes of what is alive, for the journal.
-func (o *oneShots) living() []note {
+func (o *oneShots) living() []journal.Note {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	notes := make([]note, 0, len(o.shots)+len(o.others))
+	notes := make([]journal.Note, 0, len(o.shots)+len(o.others))
 	for _, s := range o.shots {
-		notes = append(notes, note{ID: s.id, Backend: o.cfg.BackendID, Ends: s.ends})
+		notes = append(notes, journal.Note{ID: s.id, Backend: o.cfg.BackendID, Ends: s.ends})
 	}
 	for _, n := range o.others {
 		notes = append(notes, n)
@@ -176,25 +177,25 @@ func (o *oneShots) living() []note {
 
 // add notes a one-shot that is about to be made. Where it cannot be noted, it
 // must not be made.
-func (o *oneShots) add(id string) (span, error) {
+func (o *oneShots) add(id string) (journal.Span, error) {
 	s := &oneShot{id: id}
 	o.mu.Lock()
 	o.shots[id] = s
 	o.mu.Unlock()
-	at, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false)
+	at, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false)
 	if err != nil {
 		o.drop(s)
-		return span{}, fmt.Errorf("%w: %w", ErrState, err)
+		return journal.Span{}, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return at, nil
 }
 
 // unmade takes add back: there is no such conversation.
-func (o *oneShots) unmade(id string, at span) {
+func (o *oneShots) unmade(id string, at journal.Span) {
 	o.mu.Lock()
 	s := o.shots[id]
 	o.mu.Unlock()
-	if s != nil && o.drop(s) && !o.journal.undo(at) {
+	if s != nil && o.drop(s) && !o.journal.Undo(at) {
 		o.gone(id)
 	}
 }
@@ -216,7 +217,7 @@ func (o *oneShots) ended(id string, began bool) {
 	ends := s.ends
 	o.mu.Unlock()
 	if ends.After(now) {
-		if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Ends: ends}, false); err != nil {
+		if _, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Ends: ends}, false); err != nil {
 			o.cfg.Logger.Warn("cannot record the end of a one-shot conversation", "err", err) // it is removed all the same
 		}
 	}
@@ -241,7 +242,7 @@ func (o *oneShots) keep(id string) error {
 		return nil
 	}
 	// Dropped first: a rewrite between the two must not write it again.
-	_, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Gone: true}, true)
+	_, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Gone: true}, true)
 	if err == nil {
 		return nil
 	}
@@ -281,7 +282,7 @@ func (o *oneShots) hold(id string) error {
 	if s == nil {
 		return nil
 	}
-	if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false); err != nil {
+	if _, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err) // ended gives it its time again
 	}
 	return nil
@@ -302,7 +303,7 @@ func (o *oneShots) drop(s *oneShot) bool {
 // gone strikes id out. Where that fails, it is removed again after a restart,
 // which finds nothing.
 func (o *oneShots) gone(id string) {
-	if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Gone: true}, false); err != nil {
+	if _, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Gone: true}, false); err != nil {
 		o.cfg.Logger.Warn("cannot record the removal of a one-shot conversation", "err", err)
 	}
 }
@@ -317,7 +318,7 @@ func (o *oneShots) close() error {
 	o.mu.Unlock()
 	o.end()
 	o.wg.Wait()
-	return o.journal.close()
+	return o.journal.Close()
 }
 
 // removeConversation removes a one-shot with what belongs to it.

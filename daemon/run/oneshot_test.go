@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/run/journal/journaltest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -115,8 +116,8 @@ func TestAKeptConversationSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 	inBubble(t, cfg, func(w *world) {
-		disk := &run.Disk{}
-		disk.Use(w.m)
+		disk := &journaltest.Disk{}
+		w.m.Use(disk)
 		a := oneShot(w, "hi")
 		b := w.submit(then(w, a, "wait: go on"))
 		defer b.Close()
@@ -139,8 +140,8 @@ func TestOnAFullDiskNothingIsPromised(t *testing.T) {
 	t.Parallel()
 	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 	inBubble(t, cfg, func(w *world) {
-		disk := &run.Disk{}
-		disk.Use(w.m)
+		disk := &journaltest.Disk{}
+		w.m.Use(disk)
 		a := oneShot(w, "hi")
 		disk.Full(3)
 		if _, err := w.m.Submit(w.t.Context(), then(w, a, "go on")); !errors.Is(err, run.ErrState) {
@@ -168,8 +169,8 @@ func TestAConversationThatCouldNotBeKeptIsRemoved(t *testing.T) {
 	t.Parallel()
 	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 	inBubble(t, cfg, func(w *world) {
-		disk := &run.Disk{}
-		disk.Use(w.m)
+		disk := &journaltest.Disk{}
+		w.m.Use(disk)
 		a := oneShot(w, "hi")
 		disk.Full(0)
 		if _, err := w.m.Submit(w.t.Context(), then(w, a, "go on")); err == nil {
@@ -216,8 +217,8 @@ func TestAOneShotThatGoesOnStaysOne(t *testing.T) {
 		t.Parallel()
 		cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 		inBubble(t, cfg, func(w *world) {
-			disk := &run.Disk{}
-			disk.Use(w.m)
+			disk := &journaltest.Disk{}
+			w.m.Use(disk)
 			b := w.submit(once(w, oneShot(w, "hi"), "wait: go on"))
 			defer b.Close()
 			w.wantRuns(2)
@@ -236,8 +237,8 @@ func TestAOneShotThatGoesOnStaysOne(t *testing.T) {
 		t.Parallel()
 		cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 		inBubble(t, cfg, func(w *world) {
-			disk := &run.Disk{}
-			disk.Use(w.m)
+			disk := &journaltest.Disk{}
+			w.m.Use(disk)
 			a := oneShot(w, "hi")
 			disk.Full(0)
 			if _, err := w.m.Submit(w.t.Context(), once(w, a, "go on")); !errors.Is(err, run.ErrState) {

@@ -70,7 +70,7 @@ func (m *Manager) enter(j *job) (waits bool) {
 // head lets j, the first of its queue, go on.
 func (m *Manager) head(j *job) {
 	if j.follow == nil { // the run of a follower has a slot of another life
-		j.life.slot = m.slots.acquire(j.req.Token)
+		j.life.slot = m.slots.Acquire(j.req.Token)
 	}
 	close(j.life.turn)
 }
@@ -131,7 +131,7 @@ func (m *Manager) place(j *job) int {
 		return 0 // it has ended
 	}
 	if head := l.jobs[0]; head.life.slot != nil {
-		n += m.slots.place(head.life.slot)
+		n += m.slots.Place(head.life.slot)
 	}
 	return n
 }
@@ -192,9 +192,9 @@ func (m *Manager) giveBack(j *job) {
 	switch {
 	case j.follow != nil:
 	case j.life.slot != nil:
-		m.slots.abandon(j.req.Token, j.life.slot)
+		m.slots.Abandon(j.req.Token, j.life.slot)
 	default:
-		m.slots.release(j.req.Token)
+		m.slots.Release(j.req.Token)
 	}
 }
 

@@ -313,7 +313,7 @@ type Stats struct {
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Stats{Running: m.slots.used, Queued: m.active - m.slots.used}
+	return Stats{Running: m.slots.Used(), Queued: m.active - m.slots.Used()}
 }
 
 // Submit finds or makes the job that answers req. The caller must Close the

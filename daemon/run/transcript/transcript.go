@@ -1,4 +1,5 @@
-package run
+// Package transcript keeps what a run has published, for readers that come late.
+package transcript
 
 import (
 	"slices"
@@ -9,12 +10,12 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// transcript is what a job has published, for those who attach late and those
+// Log is what a run has published, for those who attach late and those
 // who read slowly. Pieces of one kind are joined in blocks, with their bounds,
 // so that a token costs its text and four bytes. Where more than limit bytes
 // came after a block, it is dropped: a piece is there for everybody who reads
-// at once, however large it is. The job's mutex guards it.
-type transcript struct {
+// at once, however large it is. Its caller's mutex guards it.
+type Log struct {
 	limit  int
 	blocks []*block
 	first  int // index of the first update that is still there, since the job began
@@ -22,6 +23,18 @@ type transcript struct {
 	bytes  int // of all blocks
 	brief  int // how many of the blocks have given up their long asides
 }
+
+// New makes a log of at most limit bytes, and the newest block.
+func New(limit int) Log { return Log{limit: limit} }
+
+// First is the index of the first update that is still there, since the run began.
+func (t *Log) First() int { return t.first }
+
+// Next is the index of the next update.
+func (t *Log) Next() int { return t.next }
+
+// Bytes is how much memory the updates take.
+func (t *Log) Bytes() int { return t.bytes }
 
 // block is updates of one kind.
 type block struct {
@@ -67,8 +80,8 @@ const (
 
 func (b *block) size() int { return blockBytes + b.text.Cap() + pieceBytes*cap(b.ends) + b.noted }
 
-// add appends an update.
-func (t *transcript) add(u turn.Update) {
+// Add appends an update.
+func (t *Log) Add(u turn.Update) {
 	last := len(t.blocks) - 1
 	if last < 0 || t.blocks[last].kind != u.Kind || t.blocks[last].text.Len()+t.blocks[last].noted+len(u.Text) > maxBlock {
 		t.blocks = append(t.blocks, &block{kind: u.Kind, first: t.next})
@@ -103,7 +116,7 @@ func (t *transcript) add(u turn.Update) {
 // shorten takes the long asides out of the oldest block that has some, and
 // reports whether there was one: text is kept longer than details. The newest
 // blocks are there for everybody who reads at once.
-func (t *transcript) shorten() bool {
+func (t *Log) shorten() bool {
 	for ; t.brief < len(t.blocks)-maxFresh; t.brief++ {
 		b := t.blocks[t.brief]
 		if b.noted == 0 {
@@ -125,8 +138,8 @@ func (t *transcript) shorten() bool {
 	return false
 }
 
-// at is the update with index i, first <= i < next.
-func (t *transcript) at(i int) turn.Update {
+// At is the update with index i, First <= i < Next.
+func (t *Log) At(i int) turn.Update {
 	at, _ := slices.BinarySearchFunc(t.blocks, i, func(b *block, i int) int {
 		if b.first+len(b.ends) <= i {
 			return -1

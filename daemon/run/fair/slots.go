@@ -1,18 +1,19 @@
-package run
+// Package fair shares a number of places among those who ask for them.
+package fair
 
 import (
 	"maps"
 	"slices"
 )
 
-// slots limits how many jobs run at the same time. A slot that becomes free
+// Slots limits how many jobs run at the same time. A slot that becomes free
 // goes to the token with the fewest runs among those that wait, of several to
 // the one whose last turn is longest ago, and of its jobs to the first: however
-// much one token asks for, every other one has its turn. The manager's mutex
+// much one token asks for, every other one has its turn. Its caller's mutex
 // guards it.
-type slots struct {
-	limit   func() int // may change at any time; at least 1
-	used    int
+type Slots struct {
+	limit   func() int     // may change at any time; at least 1
+	used    int            // taken
 	running map[string]int // by token
 	served  map[string]int // the last turn of each token that runs or waits
 	turns   int
@@ -24,13 +25,14 @@ type waiter struct {
 	ready chan struct{} // closed when the slot is taken for it
 }
 
-func newSlots(limit func() int) slots {
-	return slots{limit: limit, running: make(map[string]int), served: make(map[string]int)}
+// New makes slots; limit may change at any time and is at least 1.
+func New(limit func() int) Slots {
+	return Slots{limit: limit, running: make(map[string]int), served: make(map[string]int)}
 }
 
-// acquire takes a slot and returns nil, or returns a channel that is closed
+// Acquire takes a slot and returns nil, or returns a channel that is closed
 // when one was taken for the caller.
-func (s *slots) acquire(token string) <-chan struct{} {
+func (s *Slots) Acquire(token string) <-chan struct{} {
 	s.handOver() // where the limit is higher than it was
 	if s.used < s.limit() {
 		s.occupy(token)
@@ -41,15 +43,15 @@ func (s *slots) acquire(token string) <-chan struct{} {
 	return w.ready
 }
 
-func (s *slots) occupy(token string) {
+func (s *Slots) occupy(token string) {
 	s.used++
 	s.running[token]++
 	s.turns++
 	s.served[token] = s.turns
 }
 
-// release gives back a slot of the token.
-func (s *slots) release(token string) {
+// Release gives back a slot of the token.
+func (s *Slots) Release(token string) {
 	s.used--
 	s.running[token]--
 	if s.running[token] == 0 {
@@ -62,14 +64,14 @@ func (s *slots) release(token string) {
 }
 
 // handOver gives the free slots to who is next.
-func (s *slots) handOver() {
+func (s *Slots) handOver() {
 	for len(s.waiting) > 0 && s.used < s.limit() {
 		close(s.next().ready)
 	}
 }
 
 // next gives the slot to the next request in the queue, which is not empty.
-func (s *slots) next() waiter {
+func (s *Slots) next() waiter {
 	best := 0
 	for i, w := range s.waiting {
 		than := s.waiting[best].token
@@ -83,21 +85,21 @@ func (s *slots) next() waiter {
 	return w
 }
 
-// abandon gives up a wait. A slot that was handed over meanwhile is released.
-func (s *slots) abandon(token string, ready <-chan struct{}) {
+// Abandon gives up a wait. A slot that was handed over meanwhile is released.
+func (s *Slots) Abandon(token string, ready <-chan struct{}) {
 	for i, w := range s.waiting {
 		if w.ready == ready {
 			s.waiting = slices.Delete(s.waiting, i, i+1)
 			return
 		}
 	}
-	s.release(token)
+	s.Release(token)
 }
 
-// place returns how many slots must become free until ready is closed; 0: ready
+// Place returns how many slots must become free until ready is closed; 0: ready
 // does not wait for a slot. The place is an estimate: which run ends next is
 // not known.
-func (s *slots) place(ready <-chan struct{}) int {
+func (s *Slots) Place(ready <-chan struct{}) int {
 	later := *s
 	later.running, later.served, later.waiting = maps.Clone(s.running), maps.Clone(s.served), slices.Clone(s.waiting)
 	for n := 1; len(later.waiting) > 0; n++ {
@@ -107,3 +109,6 @@ func (s *slots) place(ready <-chan struct{}) int {
 	}
 	return 0
 }
+
+// Used is how many slots are taken.
+func (s *Slots) Used() int { return s.used }

@@ -1,4 +1,5 @@
-package run
+// Package journal keeps the notes of one-shot conversations in a file of lines.
+package journal
 
 import (
 	"bufio"
@@ -15,8 +16,8 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
-// note is a line of the journal.
-type note struct {
+// Note is a line of the journal.
+type Note struct {
 	ID      string    `json:"id"`
 	Backend string    `json:"backend,omitempty"` // that has the conversation; empty: unknown
 	Made    time.Time `json:"made,omitzero"`
@@ -24,33 +25,35 @@ type note struct {
 	Gone    bool      `json:"gone,omitempty"` // removed, or kept by its client
 }
 
-// maxJournal is how many lines are written before the journal is rewritten
+// MaxLines is how many lines are written before the journal is rewritten
 // with the living ones only.
-const maxJournal = 10_000
+const MaxLines = 10_000
 
-// journal is the file of the one-shots: notes, one JSON line each. It grows
+// Journal is the file of the one-shots: notes, one JSON line each. It grows
 // until it is rewritten from what is alive.
+//
+// Its exported fields are set before the first write.
 //
 // Invariants: a note is in the file as one whole line or not at all, as far as
 // the file system allows, and never continues a line that was cut off. A write
 // that fails is reported and changes nothing for the next one, which opens the
 // file again: a disk that was full, read-only or closed to us counts as long as
 // it is so.
-type journal struct {
-	path   string // empty: nothing is kept
-	open   func(path string) (journalFile, error)
-	living func() []note // for a rewrite; called while mu is held
-	failed func(error)   // told of rewrites that failed
+type Journal struct {
+	Path   string // empty: nothing is kept
+	Open   func(path string) (File, error)
+	Living func() []Note // for a rewrite; no note is written meanwhile
+	Failed func(error)   // gets the errors of rewrites
 
 	mu    sync.Mutex
-	file  journalFile // nil: opened by the next write
-	size  int64       // of file, all of it whole lines
-	lines int         // since the last rewrite
-	whole bool        // what earlier processes noted is known, and may be rewritten
+	file  File  // nil: opened by the next write
+	size  int64 // of file, all of it whole lines
+	lines int   // since the last rewrite
+	whole bool  // what earlier processes noted is known, and may be rewritten
 }
 
-// journalFile is what a journal needs of an *os.File that is open for appending.
-type journalFile interface {
+// File is what a journal needs of an *os.File that is open for appending.
+type File interface {
 	io.Writer
 	io.ReaderAt
 	Truncate(size int64) error
@@ -59,11 +62,11 @@ type journalFile interface {
 	Close() error
 }
 
-// span is where a note is in the file.
-type span struct{ from, to int64 }
+// Span is where a note is in the file.
+type Span struct{ from, to int64 }
 
-// openJournalFile opens the journal, or makes it.
-func openJournalFile(path string) (journalFile, error) {
+// OpenFile opens the journal, or makes it.
+func OpenFile(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
@@ -77,42 +80,42 @@ func openJournalFile(path string) (journalFile, error) {
 	return f, nil
 }
 
-// write appends n. With durable it returns when the note, and all before it,
+// Write appends n. With durable it returns when the note, and all before it,
 // are on the disk.
-func (jl *journal) write(n note, durable bool) (span, error) {
-	if jl.path == "" {
-		return span{}, nil
+func (jl *Journal) Write(n Note, durable bool) (Span, error) {
+	if jl.Path == "" {
+		return Span{}, nil
 	}
 	line, err := json.Marshal(n)
 	if err != nil {
-		return span{}, fmt.Errorf("encode one-shot: %w", err)
+		return Span{}, fmt.Errorf("encode one-shot: %w", err)
 	}
 	jl.mu.Lock()
 	defer jl.mu.Unlock()
 	if err := jl.ready(); err != nil {
-		return span{}, fmt.Errorf("open one-shots: %w", err)
+		return Span{}, fmt.Errorf("open one-shots: %w", err)
 	}
-	at := span{from: jl.size, to: jl.size + int64(len(line)) + 1}
+	at := Span{from: jl.size, to: jl.size + int64(len(line)) + 1}
 	_, err = jl.file.Write(append(line, '\n'))
 	if err == nil && durable {
 		err = jl.file.Sync()
 	}
 	if err != nil {
 		// What of the line got there must not become the beginning of the next.
-		return span{}, fmt.Errorf("note one-shot: %w", errors.Join(err, jl.cut(at.from), jl.release()))
+		return Span{}, fmt.Errorf("note one-shot: %w", errors.Join(err, jl.cut(at.from), jl.release()))
 	}
 	jl.size = at.to
-	if jl.lines++; jl.lines > maxJournal && jl.whole {
+	if jl.lines++; jl.lines > MaxLines && jl.whole {
 		jl.lines = 0
 		if err := jl.rewrite(); err != nil { // the note is in the old file
-			jl.failed(err)
+			jl.Failed(err)
 		}
 	}
 	return at, nil
 }
 
-// undo takes a note back, if it is the last one still; else it does nothing.
-func (jl *journal) undo(at span) bool {
+// Undo takes a note back, if it is the last one still; else it does nothing.
+func (jl *Journal) Undo(at Span) bool {
 	jl.mu.Lock()
 	defer jl.mu.Unlock()
 	if jl.file == nil || at.to == 0 || at.to != jl.size || jl.cut(at.from) != nil {
@@ -124,11 +127,11 @@ func (jl *journal) undo(at span) bool {
 
 // ready opens the file and ends a line that was cut off there. The caller
 // holds jl.mu.
-func (jl *journal) ready() error {
+func (jl *Journal) ready() error {
 	if jl.file != nil {
 		return nil
 	}
-	f, err := jl.open(jl.path)
+	f, err := jl.Open(jl.Path)
 	if err != nil {
 		return err
 	}
@@ -155,11 +158,11 @@ func (jl *journal) ready() error {
 
 // cut takes away everything from size on. Where that cannot be done, ready ends
 // the line when the file is opened again.
-func (jl *journal) cut(size int64) error { return jl.file.Truncate(size) }
+func (jl *Journal) cut(size int64) error { return jl.file.Truncate(size) }
 
 // release closes the file; the next write opens it again. The caller holds
 // jl.mu.
-func (jl *journal) release() error {
+func (jl *Journal) release() error {
 	if jl.file == nil {
 		return nil
 	}
@@ -170,9 +173,9 @@ func (jl *journal) release() error {
 
 // rewrite replaces the journal by one of the living. Whatever fails, a journal
 // stays that has them all. The caller holds jl.mu.
-func (jl *journal) rewrite() error {
+func (jl *Journal) rewrite() error {
 	var data []byte
-	for _, n := range jl.living() {
+	for _, n := range jl.Living() {
 		line, err := json.Marshal(n)
 		if err != nil {
 			return fmt.Errorf("encode one-shots: %w", err)
@@ -183,12 +186,12 @@ func (jl *journal) rewrite() error {
 	if err := jl.release(); err != nil {
 		return fmt.Errorf("close one-shots: %w", err)
 	}
-	return atomicfile.Write(jl.path, data, atomicfile.Options{})
+	return atomicfile.Write(jl.Path, data, atomicfile.Options{})
 }
 
-// length returns how long the file is; negative: that is not known.
-func (jl *journal) length() int64 {
-	info, err := os.Stat(jl.path)
+// Length returns how long the file is; negative: that is not known.
+func (jl *Journal) Length() int64 {
+	info, err := os.Stat(jl.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0
@@ -198,14 +201,14 @@ func (jl *journal) length() int64 {
 	return info.Size()
 }
 
-// read calls each with the notes in the first size bytes of the file, all of
+// Read calls each with the notes in the first size bytes of the file, all of
 // them where size is negative, while others may append. Lines that say nothing
 // are left out. It reports how many lines there were.
-func (jl *journal) read(size int64, each func(note)) (lines int, err error) {
-	if jl.path == "" {
+func (jl *Journal) Read(size int64, each func(Note)) (lines int, err error) {
+	if jl.Path == "" {
 		return 0, nil
 	}
-	f, err := os.Open(jl.path)
+	f, err := os.Open(jl.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -224,7 +227,7 @@ func (jl *journal) read(size int64, each func(note)) (lines int, err error) {
 	long := false // the line is longer than the reader's buffer: it is not a note
 	for {
 		line, err := r.ReadSlice('\n')
-		var n note
+		var n Note
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			long = true
@@ -242,17 +245,17 @@ func (jl *journal) read(size int64, each func(note)) (lines int, err error) {
 	}
 }
 
-// counted says how many lines the file had before this process, and that they
+// Counted says how many lines the file had before this process, and that they
 // are among the living now.
-func (jl *journal) counted(lines int) {
+func (jl *Journal) Counted(lines int) {
 	jl.mu.Lock()
 	defer jl.mu.Unlock()
 	jl.lines += lines
 	jl.whole = true
 }
 
-// close lets go of the file.
-func (jl *journal) close() error {
+// Close lets go of the file.
+func (jl *Journal) Close() error {
 	jl.mu.Lock()
 	defer jl.mu.Unlock()
 	return jl.release()
