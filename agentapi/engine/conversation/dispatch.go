@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -142,6 +143,16 @@ func (r *run) execute(open []event.Event) (outcome, error) {
 	return next, sandboxError(results)
 }
 
+// sandboxError ends the run if one of its calls had no sandbox; nil otherwise.
+func sandboxError(results []batch.Result) error {
+	for _, r := range results {
+		if failure.Unboxed(r.Err) {
+			return failure.NoSandbox(r.Err)
+		}
+	}
+	return nil
+}
+
 const concealedText = "This call was not run: its arguments contained the value of a secret, which is never stored, " +
 	"and the conversation was closed before the call was confirmed. Make the call again, with the name of the secret, such as $NAME, in place of its value."
 
@@ -176,8 +187,8 @@ func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 		if bad, ok := errors.AsType[*tool.ArgumentError](res.Err); ok {
 			text, class = bad.Msg, agentAction
 		}
-		if unboxed(res.Err) {
-			text = notRun
+		if failure.Unboxed(res.Err) {
+			text = failure.NotRun
 		}
 		return false, r.branch.toolError(a, text, class)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/judge"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -186,7 +187,7 @@ func (p *pursuit) fail(g *goal, cause error) {
 	if p.door.life != alive {
 		return
 	}
-	if _, err := p.branch.append(event.SourceEnvironment, conversationError(cause), durable); err != nil {
+	if _, err := p.branch.append(event.SourceEnvironment, failure.Event(cause), durable); err != nil {
 		p.cfg.Log.Error("store an error", "conversation", p.branch.id, "err", err)
 	}
 	if err := p.branch.changed(); err != nil {

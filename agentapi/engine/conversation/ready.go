@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/toolbox"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -60,8 +61,8 @@ func (r *run) prepare(j *job) error {
 // stranger's program.
 func toolsError(err error) error {
 	switch {
-	case unboxed(err):
-		return noSandbox(err)
+	case failure.Unboxed(err):
+		return failure.NoSandbox(err)
 	case errors.Is(err, agentapi.ErrSandbox):
 		return err
 	}

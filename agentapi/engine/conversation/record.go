@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/watch"
@@ -223,7 +224,7 @@ func (b *branch) pause(answered bool) error {
 // failUnstored publishes a failure that the disk does not take.
 func (b *branch) failUnstored(err error) {
 	b.dir.State.Status = event.Failed
-	b.live.publish(event.SourceEnvironment, masked.Body(b.cfg.Secrets, conversationError(err)))
+	b.live.publish(event.SourceEnvironment, masked.Body(b.cfg.Secrets, failure.Event(err)))
 }
 
 // settleAfter is how long nothing has to happen until the disk is asked to

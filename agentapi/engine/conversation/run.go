@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi/engine/failure"
+	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -184,13 +186,13 @@ func (r *run) finish(iteration int) (over bool, err error) {
 // limited is the limit that a run has reached; nil for none.
 func (r *run) limited(iteration int) error {
 	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.Cost() >= limit {
-		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}
+		return &failure.LimitError{Code: "MaxBudgetReached", Detail: fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}
 	}
 	if limit, spent := r.cfg.MaxRunCost, r.branch.stats.Cost()-r.costBefore; limit > 0 && spent >= limit {
-		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
+		return &failure.LimitError{Code: "MaxBudgetReached", Detail: fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
 	if limit := r.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {
-		return &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
+		return &failure.LimitError{Code: "MaxIterationsReached", Detail: fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
 	return nil
 }
@@ -223,6 +225,21 @@ func (r *run) takeUnanswered() {
 	for len(r.door.inbox) > 0 { // taking one runs hooks, and others come meanwhile
 		d := r.door.next()
 		d.taken <- r.branch.storageError(r.take(d))
+	}
+}
+
+// failed ends a run with an error. Where even that cannot be stored, it is
+// published all the same: whoever waits for an answer must hear of it.
+func (r *run) failed(err error) {
+	r.cfg.Log.Warn("run failed", "conversation", r.branch.id, "err", r.cfg.Secrets.Mask(err.Error()))
+	body := failure.Event(err)
+	if err := r.keepShown(); err != nil {
+		r.cfg.Log.Warn("keep what was shown of an answer", "conversation", r.branch.id, "err", err)
+	}
+	status := r.branch.setStatus(event.Failed)
+	_, told := r.branch.append(event.SourceEnvironment, body, durable)
+	if status != nil || told != nil {
+		r.live.publish(event.SourceEnvironment, masked.Body(r.cfg.Secrets, body))
 	}
 }
 

@@ -1,41 +1,27 @@
-package conversation
+// Package failure says why a run has failed, as the log of a conversation has it. Its words
+// are for people who may be far from this machine, so they have no places of files.
+package failure
 
 import (
 	"errors"
 	"syscall"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// limitError is a limit of the run that was reached.
-type limitError struct{ code, detail string }
+// LimitError is a limit of a run that was reached.
+type LimitError struct{ Code, Detail string }
 
-func (e *limitError) Error() string { return e.code + ": " + e.detail }
-
-// failed ends a run with an error. Where even that cannot be stored, it is
-// published all the same: whoever waits for an answer must hear of it.
-func (r *run) failed(err error) {
-	r.cfg.Log.Warn("run failed", "conversation", r.branch.id, "err", r.cfg.Secrets.Mask(err.Error()))
-	body := conversationError(err)
-	if err := r.keepShown(); err != nil {
-		r.cfg.Log.Warn("keep what was shown of an answer", "conversation", r.branch.id, "err", err)
-	}
-	status := r.branch.setStatus(event.Failed)
-	_, told := r.branch.append(event.SourceEnvironment, body, durable)
-	if status != nil || told != nil {
-		r.live.publish(event.SourceEnvironment, masked.Body(r.cfg.Secrets, body))
-	}
-}
+func (e *LimitError) Error() string { return e.Code + ": " + e.Detail }
 
 // invalidKey is the whole detail in OpenHands, by which clients know a refused key.
 const invalidKey = "Your LLM API key appears to be invalid or has expired."
 
-func conversationError(err error) *event.ConversationError {
+// Event is the event for an error that has ended a run.
+func Event(err error) *event.ConversationError {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		class, detail := e.Classification, e.Detail
 		if e.Code == llm.CodeAuthentication && e.Status != 0 {
@@ -44,9 +30,9 @@ func conversationError(err error) *event.ConversationError {
 		return &event.ConversationError{Code: e.Code, Detail: detail, Classification: &class}
 	}
 	class := &event.Classification{Kind: "internal", UserAction: "none"}
-	if e, ok := errors.AsType[*limitError](err); ok {
+	if e, ok := errors.AsType[*LimitError](err); ok {
 		class.Kind = "agent_action"
-		return &event.ConversationError{Code: e.code, Detail: e.detail, Classification: class}
+		return &event.ConversationError{Code: e.Code, Detail: e.Detail, Classification: class}
 	}
 	if e, ok := errors.AsType[*agentapi.Error](err); ok {
 		class.Kind, class.UserAction = "config", "settings"
@@ -67,26 +53,17 @@ func internalDetail(err error) string {
 	return "The engine could not continue: " + err.Error()
 }
 
-// notRun is the result of a call that had no sandbox.
-const notRun = "This was not run: the sandbox could not be started."
+// NotRun is the result of a call that had no sandbox.
+const NotRun = "This was not run: the sandbox could not be started."
 
-// unboxed says that err is that of a sandbox which could not be started.
-func unboxed(err error) bool {
+// Unboxed reports whether err is that of a sandbox which could not be started.
+func Unboxed(err error) bool {
 	_, ok := errors.AsType[*sandbox.UnavailableError](err)
 	return ok
 }
 
-// sandboxError ends the run if one of its calls had no sandbox; nil otherwise.
-func sandboxError(results []batch.Result) error {
-	for _, r := range results {
-		if unboxed(r.Err) {
-			return noSandbox(r.Err)
-		}
-	}
-	return nil
-}
-
-func noSandbox(err error) error {
+// NoSandbox is the error of a run whose sandbox could not be started.
+func NoSandbox(err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrSandbox, Msg: "The sandbox of the agent cannot be started; nothing was done outside of it.", Err: err, InProcess: true,
 	}
