@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +61,16 @@ func (a *App) PrintJSON(v any) error {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
+}
+
+// PrintRaw writes a JSON document from outside as the one of a command, indented.
+func (a *App) PrintRaw(raw []byte) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
+		return fmt.Errorf("print answer: %w", err)
+	}
+	b.WriteByte('\n')
+	return WriteText(a.Stdout, b.String())
 }
 
 // Note prints a message that is not data to the user; not with --quiet.

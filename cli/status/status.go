@@ -1,6 +1,5 @@
-// Package status has the commands that ask the running daemon: "status" about itself
-// and its backend, "models" about its models, and "ps" about the turns of agents,
-// which it can also stop.
+// Package status has the command "status": it asks the running daemon about itself and
+// its backend.
 package status
 
 import (

@@ -1,4 +1,6 @@
-package status
+// Package ps has the command "ps": it asks the running daemon about the turns of agents,
+// and can stop one.
+package ps
 
 import (
 	"context"
@@ -16,9 +18,9 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-// NewPs makes the command "ps".
-func NewPs(a *kit.App) *cobra.Command {
-	opts := psOptions{App: a}
+// New makes the command "ps".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "ps",
 		Short: "List the running turns of the agents, or stop one",
@@ -45,7 +47,7 @@ in seconds. With --json the command prints the daemon's answer.`,
 		),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runPs(cmd.Context(), &opts) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
 	cmd.Flags().StringVar(&opts.Kill, "kill", "", "stop the turn with this `id`")
 	err := cmd.RegisterFlagCompletionFunc("kill", completeRuns(a))
@@ -56,8 +58,8 @@ in seconds. With --json the command prints the daemon's answer.`,
 	return cmd
 }
 
-// psOptions is what the command takes.
-type psOptions struct {
+// options is what the command takes.
+type options struct {
 	*kit.App
 
 	flags kit.SettingFlags
@@ -65,8 +67,8 @@ type psOptions struct {
 	Kill string
 }
 
-// runPs runs the command.
-func runPs(ctx context.Context, o *psOptions) error {
+// run runs the command.
+func run(ctx context.Context, o *options) error {
 	c, err := o.DaemonClient(ctx, o.flags)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func runPs(ctx context.Context, o *psOptions) error {
 	case o.Kill != "":
 		return kill(ctx, o, c, list.Data)
 	case o.JSON:
-		return printRaw(o.App, raw)
+		return o.PrintRaw(raw)
 	}
 	if len(list.Data) == 0 {
 		o.Hint("No agent is running.")
@@ -121,7 +123,7 @@ func orDash(s string) string {
 }
 
 // kill stops the turn that the person has named.
-func kill(ctx context.Context, o *psOptions, c *running.Daemon, runs []conversations.Run) error {
+func kill(ctx context.Context, o *options, c *running.Daemon, runs []conversations.Run) error {
 	id, err := conversationOf(runs, o.Kill)
 	if err != nil {
 		return err

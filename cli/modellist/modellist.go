@@ -1,11 +1,10 @@
-package status
+// Package modellist has the command "models": it lists the models of the running daemon, or
+// those that a daemon would have.
+package modellist
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -18,9 +17,9 @@ import (
 	"github.com/ohgw/ohgw/setup/serving"
 )
 
-// NewModels makes the command "models".
-func NewModels(a *kit.App) *cobra.Command {
-	opts := modelsOptions{App: a}
+// New makes the command "models".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models that clients can use",
@@ -36,21 +35,21 @@ prints the daemon's answer unchanged.`, 0, fault.Failed, fault.Usage, fault.Cred
 		Example:           kit.Examples("ohgw models", "ohgw models --json | jq -r '.data[].id'"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runModels(cmd.Context(), &opts) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
 	opts.flags = kit.AddSettings(cmd, config.ClientSection)
 	return cmd
 }
 
-// modelsOptions is what the command takes.
-type modelsOptions struct {
+// options is what the command takes.
+type options struct {
 	*kit.App
 
 	flags kit.SettingFlags
 }
 
-// runModels runs the command.
-func runModels(ctx context.Context, o *modelsOptions) (err error) {
+// run runs the command.
+func run(ctx context.Context, o *options) (err error) {
 	c, end, err := o.gateway(ctx)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func runModels(ctx context.Context, o *modelsOptions) (err error) {
 		return err
 	}
 	if o.JSON {
-		return printRaw(o.App, raw)
+		return o.PrintRaw(raw)
 	}
 	t := kit.Table{Header: []string{"ID", "NAME", "LLM"}}
 	for _, m := range list.Data {
@@ -76,7 +75,7 @@ func runModels(ctx context.Context, o *modelsOptions) (err error) {
 
 // gateway is the daemon that runs, or one of this process, as a chat has it. end lets
 // go of it.
-func (o *modelsOptions) gateway(ctx context.Context) (c *running.Daemon, end func() error, err error) {
+func (o *options) gateway(ctx context.Context) (c *running.Daemon, end func() error, err error) {
 	end = func() error { return nil }
 	s, err := o.Settings(o.flags)
 	if err != nil {
@@ -93,14 +92,4 @@ func (o *modelsOptions) gateway(ctx context.Context) (c *running.Daemon, end fun
 	}
 	o.Note("No ohgw is running. These are the models that ohgw serve would have: agents: %s.", own.Backend.Line())
 	return &running.Daemon{HTTP: own.HTTP, Base: own.URL, Key: own.Key}, own.Stop, nil
-}
-
-// printRaw prints a JSON document from outside, indented.
-func printRaw(a *kit.App, raw []byte) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
-		return fmt.Errorf("print answer: %w", err)
-	}
-	b.WriteByte('\n')
-	return kit.WriteText(a.Stdout, b.String())
 }
