@@ -15,30 +15,31 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
 // serveTCP is serve on a real socket.
-func serveTCP(b *testing.B, backend *daemontest.Backend, change ...func(*daemon.Config)) *gateway {
+func serveTCP(b *testing.B, backend *daemontest.Backend, change ...func(*daemon.Config)) *apitest.Gateway {
 	b.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	g := serveOn(b, ln, backend, change...)
-	g.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	g := apitest.ServeOn(b, ln, backend, change...)
+	g.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", ln.Addr().String())
 	}}}
-	b.Cleanup(g.client.CloseIdleConnections)
+	b.Cleanup(g.Client.CloseIdleConnections)
 	return g
 }
 
 // routes are the ways to ask for a streamed answer.
 var routes = []struct{ name, path, body string }{
-	{"chat", "/v1/chat/completions", ask("hi", streamed)},
-	{"responses", "/v1/responses", input("hi", streamed)},
-	{"responses-unstored", "/v1/responses", input("hi", streamed, `"store":false`)},
+	{"chat", "/v1/chat/completions", apitest.Ask("hi", apitest.Streamed)},
+	{"responses", "/v1/responses", apitest.Input("hi", apitest.Streamed)},
+	{"responses-unstored", "/v1/responses", apitest.Input("hi", apitest.Streamed, `"store":false`)},
 }
 
 // BenchmarkFirstByte is the time from a request to the first frame of its
@@ -51,12 +52,12 @@ func BenchmarkFirstByte(b *testing.B) {
 
 func firstByte(b *testing.B, path, ask string) {
 	g := serveTCP(b, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = b.TempDir() })
-	g.do(http.MethodGet, "/v1/models", "")
+	g.Do(http.MethodGet, "/v1/models", "")
 	var times []time.Duration
 	for b.Loop() {
-		r := g.request(http.MethodPost, path, ask)
+		r := g.Request(http.MethodPost, path, ask)
 		began := time.Now()
-		res := g.send(r)
+		res := g.Send(r)
 		body := bufio.NewReader(res.Body)
 		if _, err := body.ReadString('\n'); err != nil {
 			b.Fatal(err)
@@ -81,10 +82,10 @@ func BenchmarkStream(b *testing.B) {
 	}
 	for _, route := range routes {
 		b.Run(route.name, func(b *testing.B) {
-			g := serveTCP(b, script(append(steps, daemontest.Finish(strings.Repeat("token ", tokens)))...), func(c *daemon.Config) { c.StateDir = b.TempDir() })
+			g := serveTCP(b, apitest.Script(append(steps, daemontest.Finish(strings.Repeat("token ", tokens)))...), func(c *daemon.Config) { c.StateDir = b.TempDir() })
 			b.ReportAllocs()
 			for b.Loop() {
-				res := g.send(g.request(http.MethodPost, route.path, route.body))
+				res := g.Send(g.Request(http.MethodPost, route.path, route.body))
 				if _, err := io.Copy(io.Discard, res.Body); err != nil {
 					b.Fatal(err)
 				}
@@ -98,11 +99,11 @@ func BenchmarkStream(b *testing.B) {
 // BenchmarkPlain1MiB is a request of 1 MiB with an answer in one piece.
 func BenchmarkPlain1MiB(b *testing.B) {
 	g := serveTCP(b, daemontest.New("default"))
-	body := ask(strings.Repeat("All work and no play. ", 1<<20/22-100))
+	body := apitest.Ask(strings.Repeat("All work and no play. ", 1<<20/22-100))
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", body))
+		res := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", body))
 		var out bytes.Buffer
 		if _, err := out.ReadFrom(res.Body); err != nil || res.StatusCode != http.StatusOK {
 			b.Fatal(res.Status, err, out.String())
@@ -116,14 +117,14 @@ func BenchmarkPlain1MiB(b *testing.B) {
 func BenchmarkIdleStreams(b *testing.B) {
 	const streams = 1000
 	for b.Loop() {
-		backend := script(daemontest.Hang())
+		backend := apitest.Script(daemontest.Hang())
 		g := serveTCP(b, backend, func(c *daemon.Config) { c.MaxRuns = streams })
 		before := memory()
 		for i := range streams {
-			res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi "+strconv.Itoa(i), streamed)))
+			res := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("hi "+strconv.Itoa(i), apitest.Streamed)))
 			defer res.Body.Close()
 		}
-		eventually(b, "all run", func() bool { return backend.Runs() == streams })
+		apitest.Eventually(b, "all run", func() bool { return backend.Runs() == streams })
 		b.ReportMetric(float64(memory()-before)/streams/1024, "KiB/stream")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -34,19 +35,19 @@ func TestAPanicIsAFailureOfItsRequestOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := daemontest.New("default")
-			g := serve(t, b, func(c *daemon.Config) { c.Backend = brittle{b, profiles} })
-			res := g.chat(ask("go"))
-			envelope(t, res, http.StatusInternalServerError, "internal_error", "")
-			if res.header.Get("X-Should-Retry") != "false" {
-				t.Errorf("headers %v", res.header)
+			g := apitest.Serve(t, b, func(c *daemon.Config) { c.Backend = brittle{b, profiles} })
+			res := g.Chat(apitest.Ask("go"))
+			apitest.Envelope(t, res, http.StatusInternalServerError, "internal_error", "")
+			if res.Header.Get("X-Should-Retry") != "false" {
+				t.Errorf("headers %v", res.Header)
 			}
-			if s := g.chat(ask("go", streamed)).body; !strings.Contains(s, `"code":"internal_error"`) {
+			if s := g.Chat(apitest.Ask("go", apitest.Streamed)).Body; !strings.Contains(s, `"code":"internal_error"`) {
 				t.Errorf("streamed: %s", s)
 			}
-			if r := g.do(http.MethodGet, "/healthz", ""); r.status != http.StatusOK {
-				t.Errorf("the daemon is gone: %d", r.status)
+			if r := g.Do(http.MethodGet, "/healthz", ""); r.Status != http.StatusOK {
+				t.Errorf("the daemon is gone: %d", r.Status)
 			}
-			if s := g.logs.String(); !strings.Contains(s, `"msg":"panic"`) || !strings.Contains(s, "broken_test.go") {
+			if s := g.Logs.String(); !strings.Contains(s, `"msg":"panic"`) || !strings.Contains(s, "broken_test.go") {
 				t.Errorf("the log: %s", s)
 			}
 		})

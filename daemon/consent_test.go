@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -30,14 +31,14 @@ func TestAYesFromBeforeTheQuestionAcceptsNothing(t *testing.T) {
 					}
 					return []daemontest.Step{daemontest.Finish("as you like")}
 				}
-				g := serve(t, b)
-				first := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("clean up", streamed), header[:2]...))
+				g := apitest.Serve(t, b)
+				first := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("clean up", apitest.Streamed), header[:2]...))
 				synctest.Wait()
-				second := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("yes", streamed), header...))
+				second := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("yes", apitest.Streamed), header...))
 				synctest.Wait()
 				close(gate)
-				g.finish(first)
-				answer := parse(t, g.finish(second)).text()
+				g.Finish(first)
+				answer := apitest.Parse(t, g.Finish(second)).Text()
 				if decided := b.Decided(); len(decided) != 1 || decided[0].Accept || answer != "as you like" {
 					t.Errorf("decided %+v, answered %q", decided, answer)
 				}
@@ -58,24 +59,24 @@ func TestATokenForSomeModelsStaysOutOfTheConversationsOfOthers(t *testing.T) {
 		}
 		return []daemontest.Step{daemontest.Finish("as you like")}
 	}
-	g := serve(t, b)
-	g.chat(ask("clean up"), "X-OpenHands-ServerConversation-ID", theirs)
-	limited := func(prompt, id string, header ...string) response {
-		body := strings.Replace(ask(prompt), "openhands_default", "openhands_cheap", 1)
-		return g.chat(body, append([]string{"Authorization", "Bearer " + limitedKey, "X-OpenHands-ServerConversation-ID", id}, header...)...)
+	g := apitest.Serve(t, b)
+	g.Chat(apitest.Ask("clean up"), "X-OpenHands-ServerConversation-ID", theirs)
+	limited := func(prompt, id string, header ...string) apitest.Response {
+		body := strings.Replace(apitest.Ask(prompt), "openhands_default", "openhands_cheap", 1)
+		return g.Chat(body, append([]string{"Authorization", "Bearer " + apitest.LimitedKey, "X-OpenHands-ServerConversation-ID", id}, header...)...)
 	}
-	envelope(t, limited("what was said?", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
-	envelope(t, limited("yes", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
-	envelope(t, limited("go on", theirs, "X-OpenHands-Confirm", "reject"), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
-	size(t, "what was decided", b.Decided(), 0)
-	equal(t, "the number of runs", b.Runs(), 1)
+	apitest.Envelope(t, limited("what was said?", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	apitest.Envelope(t, limited("yes", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	apitest.Envelope(t, limited("go on", theirs, "X-OpenHands-Confirm", "reject"), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	apitest.Size(t, "what was decided", b.Decided(), 0)
+	apitest.Equal(t, "the number of runs", b.Runs(), 1)
 	for range 2 {
-		completed(t, limited("hi", own))
+		apitest.Completed(t, limited("hi", own))
 	}
 	// What waits still waits, on the model that it was asked with.
-	if answer := completed(t, g.chat(ask("yes"), "X-OpenHands-ServerConversation-ID", theirs)).text(); answer != "deleted" {
+	if answer := apitest.Completed(t, g.Chat(apitest.Ask("yes"), "X-OpenHands-ServerConversation-ID", theirs)).Text(); answer != "deleted" {
 		t.Errorf("answered %q", answer)
 	}
 	// A token for all models has no business in the conversations of others, either.
-	envelope(t, g.chat(ask("hi"), "X-OpenHands-ServerConversation-ID", own), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	apitest.Envelope(t, g.Chat(apitest.Ask("hi"), "X-OpenHands-ServerConversation-ID", own), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -34,7 +35,7 @@ func TestARequestReadAfterItsRepeatStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln := &lateListener{Listener: tcp, let: make(chan struct{}, 2)}
-	g := serveOn(t, ln, script(daemontest.Hang()))
+	g := apitest.ServeOn(t, ln, apitest.Script(daemontest.Hang()))
 	defer close(ln.let)
 	send := func(header string) net.Conn {
 		t.Helper()
@@ -42,9 +43,9 @@ func TestARequestReadAfterItsRepeatStartsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := ask("hi")
+		body := apitest.Ask("hi")
 		_, err = fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
-			key, header, len(body), body)
+			apitest.Key, header, len(body), body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,16 +55,16 @@ func TestARequestReadAfterItsRepeatStartsNothing(t *testing.T) {
 	repeat := send("X-Stainless-Retry-Count: 1\r\n")
 	defer repeat.Close()
 	ln.let <- struct{}{}
-	eventually(t, "the repeat runs", func() bool { return g.backend.Runs() == 1 })
+	apitest.Eventually(t, "the repeat runs", func() bool { return g.Backend.Runs() == 1 })
 	if err := send("").Close(); err != nil {
 		t.Fatal(err)
 	}
 	ln.let <- struct{}{}
-	eventually(t, "the log has the other", func() bool { return strings.Contains(g.logs.String(), `"status":499`) })
-	if n := g.backend.Runs(); n != 1 {
+	apitest.Eventually(t, "the log has the other", func() bool { return strings.Contains(g.Logs.String(), `"status":499`) })
+	if n := g.Backend.Runs(); n != 1 {
 		t.Errorf("%d runs", n)
 	}
-	if logs := g.logs.String(); strings.Contains(logs, "internal_error") || strings.Contains(logs, `"WARN"`) {
+	if logs := g.Logs.String(); strings.Contains(logs, "internal_error") || strings.Contains(logs, `"WARN"`) {
 		t.Errorf("it is logged as a failure: %s", logs)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/providertest"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/internal/testkit/crashtest"
 )
 
@@ -209,11 +210,11 @@ func (l *life) goesOn(t *testing.T, at left) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := newPipes()
+	ln := apitest.NewPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- d.Serve(ctx, ln) }()
-	c := &http.Client{Transport: &http.Transport{DialContext: ln.dial}}
+	c := &http.Client{Transport: &http.Transport{DialContext: ln.Dial}}
 	defer func() {
 		c.CloseIdleConnections()
 		if err := end(cancel, served, d, backend); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/providertest"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/gate"
 )
@@ -84,7 +85,7 @@ func embedded(dir, model string, pid int, provider http.RoundTripper) (*engine.B
 	backend := engine.New(cfg)
 	d, err := daemon.New(daemon.Config{
 		Config: gate.Config{
-			Backend: backend, InProcess: true, Tokens: tokens{},
+			Backend: backend, InProcess: true, Tokens: apitest.Tokens{},
 			StateDir: filepath.Join(dir, "state"), WorkspaceRoot: filepath.Join(dir, "workspaces"),
 		},
 		Options:   completions.Options{AnswerOnly: true},
@@ -156,9 +157,9 @@ func askOnce(ctx context.Context, c *http.Client, base string, q asking) (reply,
 	if err != nil {
 		return reply{}, err
 	}
-	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Authorization", "Bearer "+apitest.Key)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-OpenHands-ServerConversation-ID", conversation)
+	r.Header.Set("X-OpenHands-ServerConversation-ID", apitest.Conversation)
 	if q.key != "" {
 		r.Header.Set("Idempotency-Key", q.key)
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/apitest"
 )
 
 // turns are the answers in the log of the conversation, by the message before them.
 func turns(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "conversations", strings.ReplaceAll(conversation, "-", ""), "events", "event-*.json"))
+	files, err := filepath.Glob(filepath.Join(dir, "conversations", strings.ReplaceAll(apitest.Conversation, "-", ""), "events", "event-*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

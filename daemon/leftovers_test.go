@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ohgw/ohgw/daemon/apitest"
 )
 
 // A process that is killed while it writes leaves temporary files; the next one
@@ -42,7 +44,7 @@ func TestTemporaryFilesOfAKilledProcessAreRemoved(t *testing.T) {
 		}
 		put(time.Now().Add(-time.Second), killed...)
 		put(time.Now().Add(-48*time.Hour), others...)
-		echoing(t, stateIn(dir))
+		apitest.Echoing(t, apitest.StateIn(dir))
 		put(time.Now().Add(time.Second), ".ohgw-new.tmp")
 		time.Sleep(50 * time.Second)
 		is(true, killed...)

@@ -14,34 +14,16 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/completions"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
-
-// exchangeOn sends bytes on a new connection and reads the answer.
-func exchangeOn(t *testing.T, ln *pipes, sent string) (net.Conn, *bufio.Reader, response) {
-	t.Helper()
-	conn, err := ln.dial(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	go func() { _, _ = io.WriteString(conn, sent) }() // an answer may come before all of it was read
-	r := bufio.NewReader(conn)
-	method, _, _ := strings.Cut(sent, " ")
-	res, err := http.ReadResponse(r, &http.Request{Method: method})
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(res.Body)
-	return conn, r, response{status: res.StatusCode, header: res.Header, body: string(body), close: res.Close, err: err}
-}
 
 // No request holds its connection with a body that it announces and never
 // sends: it is answered, and the connection ends.
 func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 	t.Parallel()
-	const withKey = "Authorization: Bearer " + key + "\r\n"
+	const withKey = "Authorization: Bearer " + apitest.Key + "\r\n"
 	for name, tc := range map[string]struct {
 		line, header string
 		status       int
@@ -57,7 +39,7 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 		"models":        {"GET /v1/models", withKey, http.StatusOK, ""},
 		"model":         {"GET /v1/models/none", withKey, http.StatusNotFound, "model_not_found"},
 		"metrics":       {"GET /metrics", withKey, http.StatusOK, ""},
-		"interrupt":     {"POST /v1/conversations/" + conversation + "/interrupt", withKey, http.StatusNotFound, "conversation_not_found"},
+		"interrupt":     {"POST /v1/conversations/" + apitest.Conversation + "/interrupt", withKey, http.StatusNotFound, "conversation_not_found"},
 		"content type":  {"POST /v1/chat/completions", withKey + "Content-Type: text/plain\r\n", http.StatusBadRequest, "unsupported_content_type"},
 		"wrong header":  {"POST /v1/chat/completions", withKey + "X-OpenHands-Confirm: maybe\r\n", http.StatusBadRequest, "invalid_value"},
 		"root, no /v1":  {"GET /", "", http.StatusOK, ""},
@@ -75,24 +57,24 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 			t.Run(name+"/"+form, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					ln := newPipes()
-					serveOn(t, ln, daemontest.New("default"))
+					ln := apitest.NewPipes()
+					apitest.ServeOn(t, ln, daemontest.New("default"))
 					host := "Host: localhost\r\n"
 					if strings.HasPrefix(tc.header, "Host:") {
 						host = ""
 					}
 					began := time.Now()
-					_, rest, res := exchangeOn(t, ln, tc.line+" HTTP/1.1\r\n"+host+tc.header+body)
+					_, rest, res := apitest.ExchangeOn(t, ln, tc.line+" HTTP/1.1\r\n"+host+tc.header+body)
 					if took := time.Since(began); took > 100*time.Millisecond {
 						t.Errorf("answered after %v", took)
 					}
 					switch {
 					case tc.code != "":
-						envelope(t, res, tc.status, tc.code, map[string]string{"model_not_found": "model", "invalid_value": "X-OpenHands-Confirm", "conversation_not_found": "id"}[tc.code])
-					case res.status != tc.status:
-						t.Errorf("status %d, want %d", res.status, tc.status)
+						apitest.Envelope(t, res, tc.status, tc.code, map[string]string{"model_not_found": "model", "invalid_value": "X-OpenHands-Confirm", "conversation_not_found": "id"}[tc.code])
+					case res.Status != tc.status:
+						t.Errorf("status %d, want %d", res.Status, tc.status)
 					}
-					if !res.close {
+					if !res.Close {
 						t.Error("the connection is kept, with half a request on it")
 					}
 					if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) {
@@ -111,11 +93,11 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 // close the connection.
 func TestABodyThatIsThereKeepsTheConnection(t *testing.T) {
 	t.Parallel()
-	ln := newPipes()
-	serveOn(t, ln, daemontest.New("default"))
-	conn, r, res := exchangeOn(t, ln, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
-	envelope(t, res, http.StatusNotFound, "unknown_url", "")
-	if res.close {
+	ln := apitest.NewPipes()
+	apitest.ServeOn(t, ln, daemontest.New("default"))
+	conn, r, res := apitest.ExchangeOn(t, ln, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+	apitest.Envelope(t, res, http.StatusNotFound, "unknown_url", "")
+	if res.Close {
 		t.Fatal("the connection is closed")
 	}
 	go func() { _, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
@@ -133,7 +115,7 @@ func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveOn(t, ln, daemontest.New("default"))
+	apitest.ServeOn(t, ln, daemontest.New("default"))
 	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -154,25 +136,25 @@ func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
 // A reader that takes nothing holds its connection for the time of one write.
 func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string][]string{"a stream": {streamed}, "an answer in one piece": nil} {
+	for name, more := range map[string][]string{"a stream": {apitest.Streamed}, "an answer in one piece": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ln := newPipes()
-				g := serveOn(t, ln, script(daemontest.Finish(strings.Repeat("x", 64<<10))))
-				conn, err := ln.dial(t.Context(), "", "")
+				ln := apitest.NewPipes()
+				g := apitest.ServeOn(t, ln, apitest.Script(daemontest.Finish(strings.Repeat("x", 64<<10))))
+				conn, err := ln.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer conn.Close()
-				body := ask("go", more...)
-				fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+				body := apitest.Ask("go", more...)
+				fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", apitest.Key, len(body), body)
 				time.Sleep(35 * time.Second)
 				synctest.Wait()
 				if _, err := conn.Write([]byte("x")); err == nil {
 					t.Error("the connection is open")
 				}
-				if !strings.Contains(g.logs.String(), `"path":"/v1/chat/completions"`) {
+				if !strings.Contains(g.Logs.String(), `"path":"/v1/chat/completions"`) {
 					t.Error("the request goes on")
 				}
 			})
@@ -193,9 +175,9 @@ func TestIdleConnectionsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ln := newPipes()
-				serveOn(t, ln, daemontest.New("default"))
-				conn, err := ln.dial(t.Context(), "", "")
+				ln := apitest.NewPipes()
+				apitest.ServeOn(t, ln, daemontest.New("default"))
+				conn, err := ln.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,7 +198,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 // The sixth path that answers without a key is one too many.
 func TestFivePathsNeedNoKey(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New("default"))
+	g := apitest.Serve(t, daemontest.New("default"))
 	for path, open := range map[string]bool{
 		"/": true, "/health": true, "/healthz": true, "/readyz": true, "/v1/health": true,
 		"/v1": false, "/v1/": false, "/v1/healthz": false, "/v1/readyz": false, "/v1/v1": false, "//v1//healthz": false,
@@ -230,12 +212,12 @@ func TestFivePathsNeedNoKey(t *testing.T) {
 			if path == "/v1/v1" {
 				want = http.StatusNotFound
 			}
-			if res := g.do(method, path, "", "Authorization", ""); res.status != want {
-				t.Errorf("%s %s: %d, want %d", method, path, res.status, want)
+			if res := g.Do(method, path, "", "Authorization", ""); res.Status != want {
+				t.Errorf("%s %s: %d, want %d", method, path, res.Status, want)
 			}
 		}
-		if res := g.do(http.MethodGet, path, ""); res.status != http.StatusOK && path != "/v1/v1" {
-			t.Errorf("%s with a key: %d", path, res.status)
+		if res := g.Do(http.MethodGet, path, ""); res.Status != http.StatusOK && path != "/v1/v1" {
+			t.Errorf("%s with a key: %d", path, res.Status)
 		}
 	}
 }
@@ -260,11 +242,11 @@ func TestRequestsThatAreNotHTTPGetAnEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ln := newPipes()
-			serveOn(t, ln, daemontest.New("default"))
-			_, rest, res := exchangeOn(t, ln, tc.sent)
-			envelope(t, res, tc.status, tc.code, "")
-			if _, err := rest.ReadByte(); !res.close || err == nil {
+			ln := apitest.NewPipes()
+			apitest.ServeOn(t, ln, daemontest.New("default"))
+			_, rest, res := apitest.ExchangeOn(t, ln, tc.sent)
+			apitest.Envelope(t, res, tc.status, tc.code, "")
+			if _, err := rest.ReadByte(); !res.Close || err == nil {
 				t.Errorf("the connection stays open: %v", err)
 			}
 		})
@@ -276,22 +258,22 @@ func TestAnAnswerMayQuoteAnHTTPError(t *testing.T) {
 	t.Parallel()
 	const plain = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 	text := strings.Repeat(plain+strings.Repeat("x", 61), 300)
-	g := serve(t, script(daemontest.Finish(text)))
-	if f := parse(t, g.chat(ask("one", streamed))); f.text() != text {
+	g := apitest.Serve(t, apitest.Script(daemontest.Finish(text)))
+	if f := apitest.Parse(t, g.Chat(apitest.Ask("one", apitest.Streamed))); f.Text() != text {
 		t.Error("the stream is another")
 	}
-	if c := completed(t, g.chat(ask("two"))); c.text() != text {
+	if c := apitest.Completed(t, g.Chat(apitest.Ask("two"))); c.Text() != text {
 		t.Error("the answer is another")
 	}
 }
 
 func TestTimeLimitsTooSmallToKeepAreRefused(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(daemontest.Finish("done")))
+	g := apitest.Serve(t, apitest.Script(daemontest.Finish("done")))
 	for _, v := range []string{"0.0000000001", "0", "-1", "0.0009", "NaN", "x"} {
-		envelope(t, g.chat(ask("hi"), "X-OpenHands-Timeout", v), http.StatusBadRequest, "invalid_value", "X-OpenHands-Timeout")
+		apitest.Envelope(t, g.Chat(apitest.Ask("hi"), "X-OpenHands-Timeout", v), http.StatusBadRequest, "invalid_value", "X-OpenHands-Timeout")
 	}
-	completed(t, g.chat(ask("hi"), "X-OpenHands-Timeout", "600.5"))
+	apitest.Completed(t, g.Chat(apitest.Ask("hi"), "X-OpenHands-Timeout", "600.5"))
 }
 
 // Whatever clients do, a drain is over soon after the runs and is not an error.
@@ -306,22 +288,22 @@ func TestADrainIsNeverAnError(t *testing.T) {
 	}{
 		"idle connection": {"", 10 * time.Millisecond, ""}, // net/http looks again after one
 		"half a head":     {"GET /heal", 6 * time.Second, ""},
-		"arriving body":   {head + "Authorization: Bearer " + key + "\r\nContent-Length: 100\r\n\r\n{", 2 * time.Second, "not_ready"},
+		"arriving body":   {head + "Authorization: Bearer " + apitest.Key + "\r\nContent-Length: 100\r\n\r\n{", 2 * time.Second, "not_ready"},
 		"without a key":   {head + "Content-Length: 100\r\n\r\n{", 2 * time.Second, "missing_api_key"},
-		"utility call":    {head + fmt.Sprintf("Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", key, len(utility), utility), 2 * time.Second, "not_ready"},
+		"utility call":    {head + fmt.Sprintf("Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", apitest.Key, len(utility), utility), 2 * time.Second, "not_ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ln := newPipes()
-				g := serveOn(t, ln, script(daemontest.Hang()), func(c *daemon.Config) {
+				ln := apitest.NewPipes()
+				g := apitest.ServeOn(t, ln, apitest.Script(daemontest.Hang()), func(c *daemon.Config) {
 					c.Drain = time.Second
 					c.Complete = func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
 						<-ctx.Done()
 						return completions.Completion{}, ctx.Err()
 					}
 				})
-				conn, err := ln.dial(t.Context(), "", "")
+				conn, err := ln.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -329,18 +311,18 @@ func TestADrainIsNeverAnError(t *testing.T) {
 				if _, err := io.WriteString(conn, tc.sent); err != nil {
 					t.Fatal(err)
 				}
-				answered := make(chan response, 1)
+				answered := make(chan apitest.Response, 1)
 				go func() {
 					defer close(answered)
 					res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 					if err == nil {
 						body, _ := io.ReadAll(res.Body)
-						answered <- response{status: res.StatusCode, header: res.Header, body: string(body)}
+						answered <- apitest.Response{Status: res.StatusCode, Header: res.Header, Body: string(body)}
 					}
 				}()
 				synctest.Wait()
 				began := time.Now()
-				if err := g.stop(); err != nil {
+				if err := g.Stop(); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(began); took > tc.most {
@@ -351,7 +333,7 @@ func TestADrainIsNeverAnError(t *testing.T) {
 				case ok != (tc.code != ""):
 					t.Errorf("an answer: %t", ok)
 				case ok:
-					frameError(t, []byte(res.body), tc.code, "")
+					apitest.FrameError(t, []byte(res.Body), tc.code, "")
 				}
 			})
 		})
@@ -362,18 +344,18 @@ func TestADrainIsNeverAnError(t *testing.T) {
 func TestADrainCutsOffAReaderThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ln := newPipes()
-		g := serveOn(t, ln, script(daemontest.Delta(strings.Repeat("x", 64<<10)), daemontest.Hang()), func(c *daemon.Config) { c.Drain = time.Second })
-		conn, err := ln.dial(t.Context(), "", "")
+		ln := apitest.NewPipes()
+		g := apitest.ServeOn(t, ln, apitest.Script(daemontest.Delta(strings.Repeat("x", 64<<10)), daemontest.Hang()), func(c *daemon.Config) { c.Drain = time.Second })
+		conn, err := ln.Dial(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		body := ask("go", streamed)
-		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+		body := apitest.Ask("go", apitest.Streamed)
+		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", apitest.Key, len(body), body)
 		synctest.Wait()
 		began := time.Now()
-		if err := g.stop(); err != nil {
+		if err := g.Stop(); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 7*time.Second {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/gate"
 )
@@ -28,7 +29,7 @@ func (n *native) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (n *native) Socket(w http.ResponseWriter, _ *http.Request, admitted bool, let func(string) bool) {
 	answer := map[bool]string{true: "admitted", false: "asked"}[admitted]
-	if let(nativeKey) && !let(key) && !let("wrong") {
+	if let(nativeKey) && !let(apitest.Key) && !let("wrong") {
 		answer += ", knows keys"
 	}
 	_, _ = io.WriteString(w, answer)
@@ -41,19 +42,19 @@ func (n *native) Close() error { n.closed = true; return nil }
 const nativeKey = "ohgw-native-key-0123456789"
 
 // nativeTokens are the keys of the tests, and one for OpenHands' own API.
-type nativeTokens struct{ tokens }
+type nativeTokens struct{ apitest.Tokens }
 
 func (n nativeTokens) Check(presented string) (gate.Client, error) {
 	if presented == nativeKey {
 		return gate.Client{ID: "id-native", Name: "native", Native: true}, nil
 	}
-	return n.tokens.Check(presented)
+	return n.Tokens.Check(presented)
 }
 
 func TestOpenHandsOwnAPIIsForItsKeysAlone(t *testing.T) {
 	t.Parallel()
 	n := &native{}
-	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = n, nativeTokens{} })
+	g := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = n, nativeTokens{} })
 	const refused = `{"detail":"Unauthorized"}`
 	const notMade = `{"detail":"This API key may not use OpenHands' own API; create one that may: ohgw tokens create NAME --native"}`
 	for _, tt := range []struct {
@@ -65,45 +66,45 @@ func TestOpenHandsOwnAPIIsForItsKeysAlone(t *testing.T) {
 		{"POST", "/api/conversations", "Authorization", "Bearer " + nativeKey, 200, "POST /api/conversations {}"},
 		{"GET", "/api/settings", "", "", 401, refused},
 		{"GET", "/api/settings", "X-Session-API-Key", "wrong", 401, refused},
-		{"GET", "/api/settings", "X-Session-API-Key", expiredKey, 401, refused},
-		{"GET", "/api/settings", "X-Session-API-Key", key, 403, notMade},
-		{"GET", "/api/settings", "X-Session-API-Key", brokenKey, 500, `{"detail":"Internal Server Error","exception":"500: The API key cannot be checked; the log of ohgw serve has the cause."}`},
+		{"GET", "/api/settings", "X-Session-API-Key", apitest.ExpiredKey, 401, refused},
+		{"GET", "/api/settings", "X-Session-API-Key", apitest.Key, 403, notMade},
+		{"GET", "/api/settings", "X-Session-API-Key", apitest.BrokenKey, 500, `{"detail":"Internal Server Error","exception":"500: The API key cannot be checked; the log of ohgw serve has the cause."}`},
 		{"GET", "/api/file/../../v1/models", "X-Session-API-Key", nativeKey, 200, "GET /api/file/../../v1/models"}, // it has no models
 		{"GET", "/server_info", "", "", 200, "GET /server_info"},
 		{"GET", "/sockets/events/x", "", "", 200, "asked, knows keys"},
 		{"GET", "/sockets/events/x", "X-Session-API-Key", nativeKey, 200, "admitted, knows keys"},
 		{"GET", "/sockets/events/x?session_api_key=" + nativeKey, "X-Session-API-Key", "wrong", 200, "admitted, knows keys"},
 		{"GET", "/sockets/events/x?session_api_key=wrong", "X-Session-API-Key", nativeKey, 403, refused},
-		{"GET", "/sockets/events/x", "X-Session-API-Key", key, 403, notMade},
+		{"GET", "/sockets/events/x", "X-Session-API-Key", apitest.Key, 403, notMade},
 	} {
 		body := ""
 		if tt.method == http.MethodPost {
 			body = "{}"
 		}
-		req := g.request(tt.method, tt.path, body)
+		req := g.Request(tt.method, tt.path, body)
 		req.Header.Del("Authorization")
 		if tt.header != "" {
 			req.Header.Set(tt.header, tt.key)
 		}
-		res := g.finish(g.send(req))
-		if diff := cmp.Diff(tt.body, strings.TrimSpace(res.body)); diff != "" || res.status != tt.status {
-			t.Errorf("%s %s with %s: %d, want %d: %s", tt.method, tt.path, tt.header, res.status, tt.status, diff)
+		res := g.Finish(g.Send(req))
+		if diff := cmp.Diff(tt.body, strings.TrimSpace(res.Body)); diff != "" || res.Status != tt.status {
+			t.Errorf("%s %s with %s: %d, want %d: %s", tt.method, tt.path, tt.header, res.Status, tt.status, diff)
 		}
 	}
-	if strings.Contains(g.logs.String(), nativeKey) {
+	if strings.Contains(g.Logs.String(), nativeKey) {
 		t.Error("the log has a key")
 	}
-	if err := g.stop(); err != nil || !n.closed {
+	if err := g.Stop(); err != nil || !n.closed {
 		t.Errorf("stop: %v, and the sockets were ended: %v", err, n.closed)
 	}
 }
 
 func TestOpenHandsOwnAPIIsOffUnlessAsked(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New())
+	g := apitest.Serve(t, daemontest.New())
 	for _, path := range []string{"/api/conversations", "/sockets/events/x", "/server_info"} {
-		if res := g.do(http.MethodGet, path, ""); res.status != http.StatusNotFound {
-			t.Errorf("%s: %d, want 404", path, res.status)
+		if res := g.Do(http.MethodGet, path, ""); res.Status != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", path, res.Status)
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (*pages) CookieKey(r *http.Request) string {
 // cookie, and nothing else.
 func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New(), func(c *daemon.Config) {
+	g := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) {
 		c.Native, c.Tokens, c.AllowOrigins = &pages{}, nativeTokens{}, []string{"http://localhost:3000"}
 	})
 	frame := []string{
@@ -149,20 +150,20 @@ func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
 		{"with no origin", "/api/page", []string{"Origin", "null"}, 403},
 		{"by a foreign name", "/api/page", []string{"Host", "evil.example"}, 403},
 	} {
-		req := g.request(http.MethodGet, tt.path, "", append(slices.Clone(frame), tt.header...)...)
+		req := g.Request(http.MethodGet, tt.path, "", append(slices.Clone(frame), tt.header...)...)
 		if i := slices.Index(tt.header, "Host"); i >= 0 {
 			req.Host = tt.header[i+1]
 		}
-		if res := g.finish(g.send(req)); res.status != tt.status {
-			t.Errorf("%s: %d, want %d", tt.name, res.status, tt.status)
+		if res := g.Finish(g.Send(req)); res.Status != tt.status {
+			t.Errorf("%s: %d, want %d", tt.name, res.Status, tt.status)
 		}
 	}
 	for path, want := range map[string]string{
 		"/api/auth/workspace-session": "true", "/api/conversations/x/workspace/a.txt": "true", "/api/conversations/x/events": "", "/api/settings": "", "/v1/models": "",
 	} {
 		for _, method := range []string{http.MethodOptions, http.MethodPost} {
-			req := g.request(method, path, "", "Origin", "http://localhost:3000", "Access-Control-Request-Method", "POST")
-			if got := g.finish(g.send(req)).header.Get("Access-Control-Allow-Credentials"); got != want {
+			req := g.Request(method, path, "", "Origin", "http://localhost:3000", "Access-Control-Request-Method", "POST")
+			if got := g.Finish(g.Send(req)).Header.Get("Access-Control-Allow-Credentials"); got != want {
 				t.Errorf("%s %s: credentials %q", method, path, got)
 			}
 		}
@@ -171,18 +172,18 @@ func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
 
 func TestForeignPagesReachNothingOfOpenHandsOwnAPI(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.NoAuth, c.Tokens = &native{}, true, nil })
+	g := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.NoAuth, c.Tokens = &native{}, true, nil })
 	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
-		req := g.request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
+		req := g.Request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
 		req.Header.Set(header, value)
-		if res := g.finish(g.send(req)); res.status != http.StatusForbidden {
-			t.Errorf("%s: %d, want 403", header, res.status)
+		if res := g.Finish(g.Send(req)); res.Status != http.StatusForbidden {
+			t.Errorf("%s: %d, want 403", header, res.Status)
 		}
 	}
-	req := g.request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
+	req := g.Request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
 	req.Host = "evil.example"
-	if res := g.finish(g.send(req)); res.status != http.StatusForbidden {
-		t.Errorf("a foreign host name: %d, want 403", res.status)
+	if res := g.Finish(g.Send(req)); res.Status != http.StatusForbidden {
+		t.Errorf("a foreign host name: %d, want 403", res.Status)
 	}
 }
 
@@ -197,7 +198,7 @@ func (withPage) Open(path string) bool { return path == openPage }
 // page, and to that page alone.
 func TestABrowserComesBackFromALogin(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withPage{&native{}}, nativeTokens{} })
+	g := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withPage{&native{}}, nativeTokens{} })
 	from := func(site, mode, dest string) []string {
 		return []string{"Authorization", "", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest}
 	}
@@ -220,13 +221,13 @@ func TestABrowserComesBackFromALogin(t *testing.T) {
 		"a longer path":     {"GET", openPage + "/../../../api/settings", []string{"Authorization", ""}, 404},
 		"of another prefix": {"GET", "/v1" + openPage, []string{"Authorization", ""}, 404},
 	} {
-		if res := g.do(tt.method, tt.path, "", tt.header...); res.status != tt.status {
-			t.Errorf("%s: %d %s", name, res.status, res.body)
+		if res := g.Do(tt.method, tt.path, "", tt.header...); res.Status != tt.status {
+			t.Errorf("%s: %d %s", name, res.Status, res.Body)
 		}
 	}
-	closed := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
-	if res := closed.do("GET", openPage, "", "Authorization", ""); res.status != 404 {
-		t.Errorf("in front of an agent-server: %d %s", res.status, res.body)
+	closed := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
+	if res := closed.Do("GET", openPage, "", "Authorization", ""); res.Status != 404 {
+		t.Errorf("in front of an agent-server: %d %s", res.Status, res.Body)
 	}
 }
 
@@ -242,10 +243,10 @@ func (withOptions) Options(w http.ResponseWriter, r *http.Request) {
 // else is answered without one, nor is this passed on to an agent-server.
 func TestAnAgentServersMethodsNeedNoKey(t *testing.T) {
 	t.Parallel()
-	embedded := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withOptions{&native{}}, nativeTokens{} })
-	passed := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
+	embedded := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = withOptions{&native{}}, nativeTokens{} })
+	passed := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })
 	for _, tt := range []struct {
-		of           *gateway
+		of           *apitest.Gateway
 		method, path string
 		status       int
 	}{
@@ -264,8 +265,8 @@ func TestAnAgentServersMethodsNeedNoKey(t *testing.T) {
 					want = 403
 				}
 			}
-			if res := tt.of.do(tt.method, tt.path, "", header...); res.status != want {
-				t.Errorf("%s %s with the key %q: %d %s", tt.method, tt.path, presented, res.status, res.body)
+			if res := tt.of.Do(tt.method, tt.path, "", header...); res.Status != want {
+				t.Errorf("%s %s with the key %q: %d %s", tt.method, tt.path, presented, res.Status, res.Body)
 			}
 		}
 	}

@@ -12,33 +12,15 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
-
-const headerID = "X-OpenHands-ServerConversation-ID"
-
-// as asks with a key in a conversation.
-func (g *gateway) as(bearer, model, prompt, id string, header ...string) response {
-	g.t.Helper()
-	body := strings.Replace(ask(prompt), "openhands_default", model, 1)
-	return g.chat(body, append([]string{"Authorization", "Bearer " + bearer, headerID, id}, header...)...)
-}
-
-func refused(t *testing.T, res response) {
-	t.Helper()
-	envelope(t, res, http.StatusNotFound, "conversation_not_found", headerID)
-}
-
-// models are a model that each key may use.
-func models() map[string]string {
-	return map[string]string{otherKey: "openhands_default", limitedKey: "openhands_cheap", activeKey: "openhands"}
-}
 
 // Whoever has come by the id of a conversation of another token can do nothing
 // in it, whatever the token may do elsewhere.
 func TestAConversationIsItsOwners(t *testing.T) {
 	t.Parallel()
-	for bearer, model := range models() {
+	for bearer, model := range apitest.Models() {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
 			b := daemontest.New("default", "cheap", "secret")
@@ -49,35 +31,35 @@ func TestAConversationIsItsOwners(t *testing.T) {
 				return []daemontest.Step{daemontest.Finish("as you like")}
 			}
 			state := t.TempDir()
-			g := serve(t, b, func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, time.Hour })
-			waiting := conversation
-			oneShot := g.chat(ask("hi")).header.Get(headerID)
+			g := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, time.Hour })
+			waiting := apitest.Conversation
+			oneShot := g.Chat(apitest.Ask("hi")).Header.Get(apitest.HeaderID)
 			for _, profile := range []string{"openhands_default", "openhands_cheap", "openhands_secret", "openhands"} {
-				g.as(key, profile, "clean up", waiting)
+				g.As(apitest.Key, profile, "clean up", waiting)
 				opened := len(b.Opened())
 				for _, id := range []string{waiting, oneShot} {
-					refused(t, g.as(bearer, model, "what was said?", id))
-					refused(t, g.as(bearer, model, "yes", id))
-					refused(t, g.as(bearer, model, "go", id, "X-OpenHands-Confirm", "accept"))
-					refused(t, g.as(bearer, model, "go", id, "Idempotency-Key", "k-"+id+profile))
-					refused(t, g.as(bearer, model, "go", id, "X-OpenHands-Repeat", "run"))
+					apitest.Refused(t, g.As(bearer, model, "what was said?", id))
+					apitest.Refused(t, g.As(bearer, model, "yes", id))
+					apitest.Refused(t, g.As(bearer, model, "go", id, "X-OpenHands-Confirm", "accept"))
+					apitest.Refused(t, g.As(bearer, model, "go", id, "Idempotency-Key", "k-"+id+profile))
+					apitest.Refused(t, g.As(bearer, model, "go", id, "X-OpenHands-Repeat", "run"))
 				}
 				if n := len(b.Opened()) - opened; n != 0 {
 					t.Errorf("the backend was asked %d times", n)
 				}
 			}
-			res := g.do(http.MethodPost, "/v1/conversations/"+waiting+"/interrupt", "", "Authorization", "Bearer "+bearer)
-			unknown := g.do(http.MethodPost, "/v1/conversations/0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e/interrupt", "", "Authorization", "Bearer "+bearer)
-			if strings.Replace(unknown.body, "0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e", waiting, 1) != res.body {
-				t.Errorf("interrupt: %s, for an unknown one %s", res.body, unknown.body)
+			res := g.Do(http.MethodPost, "/v1/conversations/"+waiting+"/interrupt", "", "Authorization", "Bearer "+bearer)
+			unknown := g.Do(http.MethodPost, "/v1/conversations/0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e/interrupt", "", "Authorization", "Bearer "+bearer)
+			if strings.Replace(unknown.Body, "0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e", waiting, 1) != res.Body {
+				t.Errorf("interrupt: %s, for an unknown one %s", res.Body, unknown.Body)
 			}
 			for _, d := range b.Decided() {
 				if d.Accept {
 					t.Error("somebody else said yes")
 				}
 			}
-			completed(t, g.as(key, "openhands_secret", "yes", waiting))
-			completed(t, g.as(key, "openhands_default", "hi", oneShot))
+			apitest.Completed(t, g.As(apitest.Key, "openhands_secret", "yes", waiting))
+			apitest.Completed(t, g.As(apitest.Key, "openhands_default", "hi", oneShot))
 		})
 	}
 }
@@ -88,22 +70,22 @@ func TestOwnersAreKnownAfterARestart(t *testing.T) {
 	b := daemontest.New("default", "cheap")
 	state := t.TempDir()
 	withState := func(c *daemon.Config) { c.StateDir = state }
-	first := serve(t, b, withState)
-	completed(t, first.as(limitedKey, "openhands_cheap", "hi", conversation))
-	completed(t, first.as(activeKey, "openhands", "hi", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"))
-	if err := first.stop(); err != nil {
+	first := apitest.Serve(t, b, withState)
+	apitest.Completed(t, first.As(apitest.LimitedKey, "openhands_cheap", "hi", apitest.Conversation))
+	apitest.Completed(t, first.As(apitest.ActiveKey, "openhands", "hi", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"))
+	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.daemon.Close(); err != nil {
+	if err := first.Daemon.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.SetProfiles(agentapi.Profile{Name: "default", Revision: "1"}, agentapi.Profile{Name: "cheap", Active: true, Revision: "1"})
-	second := serve(t, b, withState)
-	refused(t, second.as(key, "openhands_cheap", "hi", conversation))
-	refused(t, second.as(activeKey, "openhands", "hi", conversation))
-	completed(t, second.as(limitedKey, "openhands_cheap", "hi", conversation))
+	second := apitest.Serve(t, b, withState)
+	apitest.Refused(t, second.As(apitest.Key, "openhands_cheap", "hi", apitest.Conversation))
+	apitest.Refused(t, second.As(apitest.ActiveKey, "openhands", "hi", apitest.Conversation))
+	apitest.Completed(t, second.As(apitest.LimitedKey, "openhands_cheap", "hi", apitest.Conversation))
 	// Another profile is active now; the conversation is still the token's own.
-	completed(t, second.as(activeKey, "openhands", "hi", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"))
+	apitest.Completed(t, second.As(apitest.ActiveKey, "openhands", "hi", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"))
 }
 
 // A conversation that was begun elsewhere, or without keys, has no owner:
@@ -116,7 +98,7 @@ func TestConversationsOfNobodyAreForTokensForAllModels(t *testing.T) {
 			t.Parallel()
 			b := daemontest.New("default", "cheap")
 			state := t.TempDir()
-			open := serve(t, b, func(c *daemon.Config) { c.StateDir, c.Tokens, c.NoAuth = state, nil, true })
+			open := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir, c.Tokens, c.NoAuth = state, nil, true })
 			const elsewhere = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d00"
 			conv, err := b.Open(t.Context(), agentapi.OpenRequest{ID: elsewhere, Profile: profile})
 			if err != nil {
@@ -125,19 +107,19 @@ func TestConversationsOfNobodyAreForTokensForAllModels(t *testing.T) {
 			if err := conv.Close(); err != nil {
 				t.Fatal(err)
 			}
-			completed(t, open.as("", "openhands_"+profile, "hi", conversation))
-			if err := open.stop(); err != nil {
+			apitest.Completed(t, open.As("", "openhands_"+profile, "hi", apitest.Conversation))
+			if err := open.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			if err := open.daemon.Close(); err != nil {
+			if err := open.Daemon.Close(); err != nil {
 				t.Fatal(err)
 			}
-			g := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
-			for _, id := range []string{conversation, elsewhere} {
-				refused(t, g.as(limitedKey, "openhands_cheap", "hi", id))
-				refused(t, g.as(activeKey, "openhands", "hi", id))
-				completed(t, g.as(key, "openhands_default", "hi", id))
-				completed(t, g.as(otherKey, "openhands_default", "hi", id))
+			g := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+			for _, id := range []string{apitest.Conversation, elsewhere} {
+				apitest.Refused(t, g.As(apitest.LimitedKey, "openhands_cheap", "hi", id))
+				apitest.Refused(t, g.As(apitest.ActiveKey, "openhands", "hi", id))
+				apitest.Completed(t, g.As(apitest.Key, "openhands_default", "hi", id))
+				apitest.Completed(t, g.As(apitest.OtherKey, "openhands_default", "hi", id))
 			}
 		})
 	}
@@ -148,32 +130,32 @@ func TestWithoutKeysNobodyOwnsAnything(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
 	state := t.TempDir()
-	first := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
-	completed(t, first.as(key, "openhands_default", "hi", conversation))
-	if err := first.stop(); err != nil {
+	first := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+	apitest.Completed(t, first.As(apitest.Key, "openhands_default", "hi", apitest.Conversation))
+	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.daemon.Close(); err != nil {
+	if err := first.Daemon.Close(); err != nil {
 		t.Fatal(err)
 	}
-	open := serve(t, b, func(c *daemon.Config) { c.StateDir, c.Tokens, c.NoAuth = state, nil, true })
-	completed(t, open.as("", "openhands_default", "hi", conversation))
+	open := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir, c.Tokens, c.NoAuth = state, nil, true })
+	apitest.Completed(t, open.As("", "openhands_default", "hi", apitest.Conversation))
 }
 
 // A token that was refused has not kept the conversation, and an owner goes
 // with it.
 func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 	t.Parallel()
-	for bearer, model := range models() {
+	for bearer, model := range apitest.Models() {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := daemontest.New("default", "cheap")
 				state := t.TempDir()
-				g := serve(t, b, func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, time.Minute })
-				id := g.chat(ask("hi")).header.Get(headerID)
+				g := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir, c.OneShotTTL = state, time.Minute })
+				id := g.Chat(apitest.Ask("hi")).Header.Get(apitest.HeaderID)
 				time.Sleep(30 * time.Second)
-				refused(t, g.as(bearer, model, "go on", id))
+				apitest.Refused(t, g.As(bearer, model, "go on", id))
 				time.Sleep(40 * time.Second)
 				synctest.Wait()
 				if got := b.Removed(); len(got) != 1 || got[0] != id {
@@ -183,7 +165,7 @@ func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ends(t, "the file", strings.TrimSpace(string(data)), id+" ;")
+				apitest.Ends(t, "the file", strings.TrimSpace(string(data)), id+" ;")
 			})
 		})
 	}
@@ -194,20 +176,20 @@ func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 func TestARefusedTokenDoesNotWaitForOthers(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	b := script(daemontest.Until(gate), daemontest.Finish("done"))
-	g := serve(t, b)
-	conv, err := b.Open(t.Context(), agentapi.OpenRequest{ID: conversation, Profile: "cheap"})
+	b := apitest.Script(daemontest.Until(gate), daemontest.Finish("done"))
+	g := apitest.Serve(t, b)
+	conv, err := b.Open(t.Context(), agentapi.OpenRequest{ID: apitest.Conversation, Profile: "cheap"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := conv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	busy := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed), headerID, conversation))
-	refused(t, g.as(limitedKey, "openhands_cheap", "go", conversation))
+	busy := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed), apitest.HeaderID, apitest.Conversation))
+	apitest.Refused(t, g.As(apitest.LimitedKey, "openhands_cheap", "go", apitest.Conversation))
 	close(gate)
-	if f := parse(t, g.finish(busy)); f.text() != "done" {
-		t.Errorf("%q", f.text())
+	if f := apitest.Parse(t, g.Finish(busy)); f.Text() != "done" {
+		t.Errorf("%q", f.Text())
 	}
 }
 
@@ -217,21 +199,21 @@ func TestAConversationWithoutAnOwnerIsNotBegun(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default", "cheap")
 	state := t.TempDir()
-	g := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
-	if err := os.MkdirAll(filepath.Join(state, "owners", conversation[:2]), 0o700); err != nil { // where the file should be
+	g := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+	if err := os.MkdirAll(filepath.Join(state, "owners", apitest.Conversation[:2]), 0o700); err != nil { // where the file should be
 		t.Fatal(err)
 	}
-	if res := g.as(key, "openhands_default", "hi", conversation); res.status != http.StatusInsufficientStorage {
-		t.Errorf("%d %s", res.status, res.body)
+	if res := g.As(apitest.Key, "openhands_default", "hi", apitest.Conversation); res.Status != http.StatusInsufficientStorage {
+		t.Errorf("%d %s", res.Status, res.Body)
 	}
 	if b.Runs() != 0 {
 		t.Error("it ran")
 	}
-	if err := os.Remove(filepath.Join(state, "owners", conversation[:2])); err != nil {
+	if err := os.Remove(filepath.Join(state, "owners", apitest.Conversation[:2])); err != nil {
 		t.Fatal(err)
 	}
-	completed(t, g.as(limitedKey, "openhands_cheap", "hi", conversation, "X-OpenHands-Repeat", "run"))
-	refused(t, g.as(key, "openhands_default", "hi", conversation, "X-OpenHands-Repeat", "run"))
+	apitest.Completed(t, g.As(apitest.LimitedKey, "openhands_cheap", "hi", apitest.Conversation, "X-OpenHands-Repeat", "run"))
+	apitest.Refused(t, g.As(apitest.Key, "openhands_default", "hi", apitest.Conversation, "X-OpenHands-Repeat", "run"))
 }
 
 // The chat of a UI belongs to its token, also where no owner was noted.
@@ -239,23 +221,23 @@ func TestAChatGoesOnWhoeverKnewOfOwners(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default", "cheap")
 	state := t.TempDir()
-	chat := func(g *gateway, list string) response {
-		return g.chat(strings.Replace(messages(list), "openhands_default", "openhands_cheap", 1), "Authorization", "Bearer "+limitedKey, "X-OpenWebUI-Chat-Id", "c-1")
+	chat := func(g *apitest.Gateway, list string) apitest.Response {
+		return g.Chat(strings.Replace(apitest.Messages(list), "openhands_default", "openhands_cheap", 1), "Authorization", "Bearer "+apitest.LimitedKey, "X-OpenWebUI-Chat-Id", "c-1")
 	}
-	first := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
-	id := chat(first, `{"role":"user","content":"hi"}`).header.Get(headerID)
-	if err := first.stop(); err != nil {
+	first := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+	id := chat(first, `{"role":"user","content":"hi"}`).Header.Get(apitest.HeaderID)
+	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.daemon.Close(); err != nil {
+	if err := first.Daemon.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(state, "owners")); err != nil { // an ohgw that knew of none
 		t.Fatal(err)
 	}
-	second := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+	second := apitest.Serve(t, b, func(c *daemon.Config) { c.StateDir = state })
 	res := chat(second, fmt.Sprintf(`{"role":"user","content":"hi"},{"role":"assistant","content":%q},{"role":"user","content":"more"}`, "ok"))
-	if got := res.header.Get(headerID); res.status != http.StatusOK || got != id || res.header.Get("X-OpenHands-Reconciled") != "continued" {
-		t.Errorf("%d, %s instead of %s: %s", res.status, got, id, res.body)
+	if got := res.Header.Get(apitest.HeaderID); res.Status != http.StatusOK || got != id || res.Header.Get("X-OpenHands-Reconciled") != "continued" {
+		t.Errorf("%d, %s instead of %s: %s", res.Status, got, id, res.Body)
 	}
 }

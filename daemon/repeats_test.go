@@ -14,40 +14,25 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
-	"github.com/ohgw/ohgw/internal/sse"
 )
-
-// cut begins a stream, reads n frames and hangs up.
-func (g *gateway) cut(body string, n int, header ...string) {
-	g.t.Helper()
-	ctx, cancel := context.WithCancel(g.t.Context())
-	defer cancel()
-	res := g.send(g.request(http.MethodPost, "/v1/chat/completions", body, header...).WithContext(ctx))
-	defer res.Body.Close()
-	r := sse.NewReader(res.Body, 1<<20)
-	for range n {
-		if _, err := r.Next(); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-}
 
 // A client that comes back within the grace reads the answer from its first byte.
 func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Wait(20*time.Second), daemontest.Delta("two"), daemontest.Finish("one two"))
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 2)
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Wait(20*time.Second), daemontest.Delta("two"), daemontest.Finish("one two"))
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 2)
 		time.Sleep(9 * time.Second)
-		res := g.chat(ask("go", streamed))
-		if f := parse(t, res); f.text() != "one two" || f.end != "[DONE]" {
-			t.Errorf("%q, %q", f.text(), f.end)
+		res := g.Chat(apitest.Ask("go", apitest.Streamed))
+		if f := apitest.Parse(t, res); f.Text() != "one two" || f.End != "[DONE]" {
+			t.Errorf("%q, %q", f.Text(), f.End)
 		}
-		equal(t, "the number of runs", b.Runs(), 1)
-		equal(t, "the number of interrupts", b.Interrupts(), 0)
-		equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "true")
+		apitest.Equal(t, "the number of runs", b.Runs(), 1)
+		apitest.Equal(t, "the number of interrupts", b.Interrupts(), 0)
+		apitest.Equal(t, "X-OpenHands-Replayed", res.Header.Get("X-OpenHands-Replayed"), "true")
 	})
 }
 
@@ -55,9 +40,9 @@ func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 func TestARunNobodyComesBackForIsInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Hang())
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 2)
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Hang())
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 2)
 		synctest.Wait()
 		time.Sleep(9 * time.Second)
 		if b.Interrupts() != 0 {
@@ -75,15 +60,15 @@ func TestARunNobodyComesBackForIsInterrupted(t *testing.T) {
 func TestADetachedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Wait(time.Hour), daemontest.Finish("one two"))
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 2, "X-OpenHands-On-Disconnect", "detach")
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Wait(time.Hour), daemontest.Finish("one two"))
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 2, "X-OpenHands-On-Disconnect", "detach")
 		time.Sleep(30 * time.Minute)
-		if c := completed(t, g.chat(ask("go"))); c.text() != "one two" {
-			t.Errorf("%q", c.text())
+		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "one two" {
+			t.Errorf("%q", c.Text())
 		}
-		equal(t, "the number of runs", b.Runs(), 1)
-		equal(t, "the number of interrupts", b.Interrupts(), 0)
+		apitest.Equal(t, "the number of runs", b.Runs(), 1)
+		apitest.Equal(t, "the number of interrupts", b.Interrupts(), 0)
 	})
 }
 
@@ -96,12 +81,12 @@ func TestASlowReaderDoesNotHoldTheRun(t *testing.T) {
 		steps = append(steps, daemontest.Delta(strings.Repeat("x", 1000)))
 	}
 	steps = append(steps, func(*daemontest.Run) bool { close(done); return true }, daemontest.Finish("end"))
-	g := serve(t, script(steps...))
-	res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
+	g := apitest.Serve(t, apitest.Script(steps...))
+	res := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed)))
 	<-done // over a pipe without a buffer, of which the client has read only the head
-	f := parse(t, g.finish(res))
-	if n := len(f.text()); n != 500_000+len("\n\nend") || f.end != "[DONE]" {
-		t.Errorf("%d bytes, ended with %q", n, f.end)
+	f := apitest.Parse(t, g.Finish(res))
+	if n := len(f.Text()); n != 500_000+len("\n\nend") || f.End != "[DONE]" {
+		t.Errorf("%d bytes, ended with %q", n, f.End)
 	}
 }
 
@@ -112,11 +97,11 @@ func TestAReaderThatFallsTooFarBehindIsToldSo(t *testing.T) {
 		for range 300 {
 			steps = append(steps, daemontest.Delta(strings.Repeat("x", 100_000)))
 		}
-		g := serve(t, script(append(steps, daemontest.Finish("end"))...))
-		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
+		g := apitest.Serve(t, apitest.Script(append(steps, daemontest.Finish("end"))...))
+		res := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed)))
 		synctest.Wait() // all is written, and more than is kept
-		f := parse(t, g.finish(res))
-		frameError(t, []byte(f.end), "client_too_slow", "")
+		f := apitest.Parse(t, g.Finish(res))
+		apitest.FrameError(t, []byte(f.End), "client_too_slow", "")
 	})
 }
 
@@ -129,16 +114,16 @@ func TestARepeatOfAVeryLongAnswer(t *testing.T) {
 		for range 300 {
 			steps = append(steps, daemontest.Delta(strings.Repeat("x", 100_000)))
 		}
-		b := script(append(steps, daemontest.Wait(time.Minute), daemontest.Finish("end"))...)
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 1, "X-OpenHands-On-Disconnect", "detach")
+		b := apitest.Script(append(steps, daemontest.Wait(time.Minute), daemontest.Finish("end"))...)
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 1, "X-OpenHands-On-Disconnect", "detach")
 		time.Sleep(30 * time.Second)
-		f := parse(t, g.chat(ask("go", streamed)))
-		if frameError(t, []byte(f.end), "client_too_slow", ""); f.text() != "" {
-			t.Errorf("a stream from the middle: %d bytes", len(f.text()))
+		f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed)))
+		if apitest.FrameError(t, []byte(f.End), "client_too_slow", ""); f.Text() != "" {
+			t.Errorf("a stream from the middle: %d bytes", len(f.Text()))
 		}
-		if c := completed(t, g.chat(ask("go"))); c.text() != "end" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", c.text(), b.Runs())
+		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "end" || b.Runs() != 1 {
+			t.Errorf("%q, %d runs", c.Text(), b.Runs())
 		}
 	})
 }
@@ -147,28 +132,28 @@ func TestARepeatOfAVeryLongAnswer(t *testing.T) {
 func TestAMarkedRepeatJoinsTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Wait(time.Minute), daemontest.Finish("one two"))
-		g := serve(t, b)
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Wait(time.Minute), daemontest.Finish("one two"))
+		g := apitest.Serve(t, b)
 		var wg sync.WaitGroup
-		var first, second completion
-		wg.Go(func() { first = completed(t, g.chat(ask("go"))) })
+		var first, second apitest.Completion
+		wg.Go(func() { first = apitest.Completed(t, g.Chat(apitest.Ask("go"))) })
 		time.Sleep(time.Second)
-		wg.Go(func() { second = completed(t, g.chat(ask("go"), "X-Stainless-Retry-Count", "1")) })
+		wg.Go(func() { second = apitest.Completed(t, g.Chat(apitest.Ask("go"), "X-Stainless-Retry-Count", "1")) })
 		wg.Wait()
-		equal(t, "first.text()", first.text(), "one two")
-		equal(t, "second.text()", second.text(), first.text())
-		equal(t, "the number of runs", b.Runs(), 1)
+		apitest.Equal(t, "first.text()", first.Text(), "one two")
+		apitest.Equal(t, "second.text()", second.Text(), first.Text())
+		apitest.Equal(t, "the number of runs", b.Runs(), 1)
 	})
 }
 
 func TestTwoConnectedClientsWantTwoAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Wait(time.Minute), daemontest.Finish("done"))
-		g := serve(t, b)
+		b := apitest.Script(daemontest.Wait(time.Minute), daemontest.Finish("done"))
+		g := apitest.Serve(t, b)
 		var wg sync.WaitGroup
 		for range 2 {
-			wg.Go(func() { completed(t, g.chat(ask("go"), "X-Stainless-Retry-Count", "0")) })
+			wg.Go(func() { apitest.Completed(t, g.Chat(apitest.Ask("go"), "X-Stainless-Retry-Count", "0")) })
 		}
 		wg.Wait()
 		if b.Runs() != 2 {
@@ -182,20 +167,20 @@ func TestTwoConnectedClientsWantTwoAnswers(t *testing.T) {
 func TestAnUnmarkedRepeatAfterABrokenConnectionJoins(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Wait(5*time.Second), daemontest.Finish("done"))
-		g := serve(t, b)
+		b := apitest.Script(daemontest.Wait(5*time.Second), daemontest.Finish("done"))
+		g := apitest.Serve(t, b)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if res, err := g.client.Do(g.request(http.MethodPost, "/v1/chat/completions", ask("go")).WithContext(ctx)); err == nil {
+		if res, err := g.Client.Do(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go")).WithContext(ctx)); err == nil {
 			res.Body.Close()
 			t.Fatal("the first request was answered")
 		}
 		time.Sleep(time.Second) // the run goes on
-		if c := completed(t, g.chat(ask("go"))); c.text() != "done" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", c.text(), b.Runs())
+		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "done" || b.Runs() != 1 {
+			t.Errorf("%q, %d runs", c.Text(), b.Runs())
 		}
 		// And once more, after the end: it was delivered now.
-		completed(t, g.chat(ask("go")))
+		apitest.Completed(t, g.Chat(apitest.Ask("go")))
 		if b.Runs() != 2 {
 			t.Errorf("%d runs, want 2", b.Runs())
 		}
@@ -205,12 +190,12 @@ func TestAnUnmarkedRepeatAfterABrokenConnectionJoins(t *testing.T) {
 func TestAnAnswerNobodyGotIsForTheNextWhoAsks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Wait(5*time.Second), daemontest.Finish("done"))
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 1)
+		b := apitest.Script(daemontest.Wait(5*time.Second), daemontest.Finish("done"))
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 1)
 		time.Sleep(20 * time.Second) // it ended within the grace, unread
-		if f := parse(t, g.chat(ask("go", streamed))); f.text() != "done" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", f.text(), b.Runs())
+		if f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed))); f.Text() != "done" || b.Runs() != 1 {
+			t.Errorf("%q, %d runs", f.Text(), b.Runs())
 		}
 	})
 }
@@ -219,10 +204,10 @@ func TestAnAnswerNobodyGotIsForTheNextWhoAsks(t *testing.T) {
 func TestTheSameMessageAfterItsAnswerIsANewRun(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
-	g := serve(t, b)
+	g := apitest.Serve(t, b)
 	for i := range 3 {
-		completed(t, g.chat(ask("go")))
-		parse(t, g.chat(ask("go", streamed)))
+		apitest.Completed(t, g.Chat(apitest.Ask("go")))
+		apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed)))
 		if n := b.Runs(); n != 2*(i+1) {
 			t.Fatalf("%d runs after %d requests", n, 2*(i+1))
 		}
@@ -233,28 +218,28 @@ func TestTheSameMessageAfterItsAnswerIsANewRun(t *testing.T) {
 func TestAnIdempotencyKeyIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
-	g := serve(t, b)
-	first := g.chat(ask("go"), "Idempotency-Key", "k1")
-	second := g.chat(ask("go"), "Idempotency-Key", "k1")
-	if a, b := completed(t, first), completed(t, second); a.text() != b.text() || a.Usage != b.Usage {
+	g := apitest.Serve(t, b)
+	first := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
+	second := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
+	if a, b := apitest.Completed(t, first), apitest.Completed(t, second); a.Text() != b.Text() || a.Usage != b.Usage {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	const id = "X-OpenHands-ServerConversation-ID"
-	equal(t, "first.header.Get(id)", first.header.Get(id), second.header.Get(id))
-	equal(t, "Idempotency-Replayed of the first", first.header.Get("Idempotency-Replayed"), "")
-	equal(t, "Idempotency-Replayed of the second", second.header.Get("Idempotency-Replayed"), "true")
-	if f := parse(t, g.chat(ask("go", streamed), "Idempotency-Key", "k1")); f.text() != "ok" {
-		t.Errorf("streamed: %q", f.text())
+	apitest.Equal(t, "first.header.Get(id)", first.Header.Get(id), second.Header.Get(id))
+	apitest.Equal(t, "Idempotency-Replayed of the first", first.Header.Get("Idempotency-Replayed"), "")
+	apitest.Equal(t, "Idempotency-Replayed of the second", second.Header.Get("Idempotency-Replayed"), "true")
+	if f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed), "Idempotency-Key", "k1")); f.Text() != "ok" {
+		t.Errorf("streamed: %q", f.Text())
 	}
-	res := g.chat(ask("something else"), "Idempotency-Key", "k1")
-	envelope(t, res, http.StatusConflict, "idempotency_key_conflict", "Idempotency-Key")
-	if res.header.Get("X-Should-Retry") != "false" {
-		t.Errorf("headers %v", res.header)
+	res := g.Chat(apitest.Ask("something else"), "Idempotency-Key", "k1")
+	apitest.Envelope(t, res, http.StatusConflict, "idempotency_key_conflict", "Idempotency-Key")
+	if res.Header.Get("X-Should-Retry") != "false" {
+		t.Errorf("headers %v", res.Header)
 	}
-	completed(t, g.chat(ask("go"), "Idempotency-Key", "k2"))
-	limited := strings.Replace(ask("go"), "openhands_default", "openhands_cheap", 1)
+	apitest.Completed(t, g.Chat(apitest.Ask("go"), "Idempotency-Key", "k2"))
+	limited := strings.Replace(apitest.Ask("go"), "openhands_default", "openhands_cheap", 1)
 	b.SetProfiles(agentapi.Profile{Name: "default"}, agentapi.Profile{Name: "cheap"})
-	completed(t, g.chat(limited, "Idempotency-Key", "k1", "Authorization", "Bearer "+limitedKey))
+	apitest.Completed(t, g.Chat(limited, "Idempotency-Key", "k1", "Authorization", "Bearer "+apitest.LimitedKey))
 	if b.Runs() != 3 {
 		t.Errorf("%d runs, want 3", b.Runs())
 	}
@@ -265,18 +250,18 @@ func TestAnIdempotencyKeySurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	b := daemontest.New("default")
 	state := func(c *daemon.Config) { c.StateDir, c.OneShotTTL = dir, time.Hour }
-	g := serve(t, b, state)
-	completed(t, g.chat(ask("go"), "Idempotency-Key", "k1"))
-	if err := g.stop(); err != nil {
+	g := apitest.Serve(t, b, state)
+	apitest.Completed(t, g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1"))
+	if err := g.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.daemon.Close(); err != nil {
+	if err := g.Daemon.Close(); err != nil {
 		t.Fatal(err)
 	}
-	g = serve(t, b, state)
-	res := g.chat(ask("go"), "Idempotency-Key", "k1")
-	if c := completed(t, res); c.text() != "ok" || b.Runs() != 1 || res.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%q, %d runs, %v", c.text(), b.Runs(), res.header)
+	g = apitest.Serve(t, b, state)
+	res := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
+	if c := apitest.Completed(t, res); c.Text() != "ok" || b.Runs() != 1 || res.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%q, %d runs, %v", c.Text(), b.Runs(), res.Header)
 	}
 }
 
@@ -284,37 +269,37 @@ func TestAnIdempotencyKeySurvivesARestart(t *testing.T) {
 func TestAFailedRunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Say("So far."), daemontest.Fail("LLMAuthenticationError", "wrong key"))
-		g := serve(t, b)
-		res := g.chat(ask("go"))
-		e := envelope(t, res, http.StatusBadGateway, "llm_error", "")
-		if res.header.Get("X-Should-Retry") != "false" || res.header.Get("X-OpenHands-Run-Status") != "error" || strings.Contains(e["message"].(string), "before") {
-			t.Errorf("the error and the headers: %v, %v", e, res.header)
+		b := apitest.Script(daemontest.Say("So far."), daemontest.Fail("LLMAuthenticationError", "wrong key"))
+		g := apitest.Serve(t, b)
+		res := g.Chat(apitest.Ask("go"))
+		e := apitest.Envelope(t, res, http.StatusBadGateway, "llm_error", "")
+		if res.Header.Get("X-Should-Retry") != "false" || res.Header.Get("X-OpenHands-Run-Status") != "error" || strings.Contains(e["message"].(string), "before") {
+			t.Errorf("the error and the headers: %v, %v", e, res.Header)
 		}
 		// The pauses of a client that tries seven times and marks nothing.
 		for i, pause := range []int{1, 2, 4, 8, 16, 32} {
 			time.Sleep(time.Duration(pause) * time.Second)
-			res := g.chat(ask("go"))
-			e := envelope(t, res, http.StatusBadGateway, "llm_error", "")
-			equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "true")
-			contains(t, `e["message"].(string)`, e["message"].(string), "X-OpenHands-Repeat: run")
+			res := g.Chat(apitest.Ask("go"))
+			e := apitest.Envelope(t, res, http.StatusBadGateway, "llm_error", "")
+			apitest.Equal(t, "X-OpenHands-Replayed", res.Header.Get("X-OpenHands-Replayed"), "true")
+			apitest.Contains(t, `e["message"].(string)`, e["message"].(string), "X-OpenHands-Repeat: run")
 			if want := fmt.Sprintf("starts a new run after %d s", min(80, 10<<(i+1))); !strings.Contains(e["message"].(string), want) {
 				t.Errorf("repeat %d: %q, want %q", i, e["message"], want)
 			}
 		}
-		f := parse(t, g.chat(ask("go", streamed)))
-		if e := frameError(t, []byte(f.end), "llm_error", ""); !strings.Contains(e["message"].(string), "before") {
+		f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed)))
+		if e := apitest.FrameError(t, []byte(f.End), "llm_error", ""); !strings.Contains(e["message"].(string), "before") {
 			t.Errorf("streamed: %v", e)
 		}
 		if b.Runs() != 1 {
 			t.Fatalf("%d runs, want 1", b.Runs())
 		}
-		envelope(t, g.chat(ask("go"), "X-OpenHands-Repeat", "run"), http.StatusBadGateway, "llm_error", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("go"), "X-OpenHands-Repeat", "run"), http.StatusBadGateway, "llm_error", "")
 		if b.Runs() != 2 {
 			t.Errorf("%d runs, want 2: a new one was asked for", b.Runs())
 		}
 		time.Sleep(81 * time.Second)
-		g.chat(ask("go"))
+		g.Chat(apitest.Ask("go"))
 		if b.Runs() != 3 {
 			t.Errorf("%d runs, want 3: the failure is old", b.Runs())
 		}
@@ -332,12 +317,12 @@ func TestARepairedProfileEndsTheRepetitionAtOnce(t *testing.T) {
 			}
 			return []daemontest.Step{daemontest.Finish("done")}
 		}
-		g := serve(t, b)
-		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		g := apitest.Serve(t, b)
+		apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 		failing = false
-		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "2"}) // the list of profiles is fresh for a second more
-		completed(t, g.chat(ask("go")))
+		apitest.Completed(t, g.Chat(apitest.Ask("go")))
 		if b.Runs() != 2 {
 			t.Errorf("%d runs, want 2", b.Runs())
 		}
@@ -349,21 +334,21 @@ func TestARepairedProfileEndsTheRepetitionAtOnce(t *testing.T) {
 func TestAChangeBeforeTheRunIsNoRepair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Fail("LLMAuthenticationError", "wrong key"))
-		g := serve(t, b)
-		g.do(http.MethodGet, "/v1/models", "")
+		b := apitest.Script(daemontest.Fail("LLMAuthenticationError", "wrong key"))
+		g := apitest.Serve(t, b)
+		g.Do(http.MethodGet, "/v1/models", "")
 		time.Sleep(time.Hour)
 		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "2"})
 		time.Sleep(time.Hour)
 		for range 5 {
-			envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+			apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 			time.Sleep(5 * time.Second)
 		}
 		if b.Runs() != 1 {
 			t.Errorf("%d runs, want 1", b.Runs())
 		}
 		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "3"})
-		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 		if b.Runs() != 2 {
 			t.Errorf("%d runs, want 2: now it was repaired", b.Runs())
 		}
@@ -373,16 +358,16 @@ func TestAChangeBeforeTheRunIsNoRepair(t *testing.T) {
 func TestARepairWhileTheRunGoesOnCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Wait(10*time.Second), daemontest.Fail("LLMAuthenticationError", "wrong key"))
-		g := serve(t, b)
-		g.cut(ask("go", streamed), 1)
+		b := apitest.Script(daemontest.Wait(10*time.Second), daemontest.Fail("LLMAuthenticationError", "wrong key"))
+		g := apitest.Serve(t, b)
+		g.Cut(apitest.Ask("go", apitest.Streamed), 1)
 		time.Sleep(5 * time.Second) // the list is old now
 		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "2"})
-		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 		if b.Runs() != 1 {
 			t.Errorf("%d runs, want 1", b.Runs())
 		}
-		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("go")), http.StatusBadGateway, "llm_error", "")
 		if b.Runs() != 2 {
 			t.Errorf("%d runs, want 2", b.Runs())
 		}
@@ -396,13 +381,13 @@ func TestNobodyGetsTheAnswerOfAnotherToken(t *testing.T) {
 		b.Script = func(string) []daemontest.Step {
 			return []daemontest.Step{daemontest.Wait(5 * time.Second), daemontest.Finish("done")}
 		}
-		g := serve(t, b)
-		body := strings.Replace(ask("go", streamed), "openhands_default", "openhands_cheap", 1)
-		g.cut(body, 1)
-		res := g.chat(body, "Authorization", "Bearer "+limitedKey, "X-Stainless-Retry-Count", "1")
-		parse(t, res)
-		equal(t, "the number of runs", b.Runs(), 2)
-		equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "")
+		g := apitest.Serve(t, b)
+		body := strings.Replace(apitest.Ask("go", apitest.Streamed), "openhands_default", "openhands_cheap", 1)
+		g.Cut(body, 1)
+		res := g.Chat(body, "Authorization", "Bearer "+apitest.LimitedKey, "X-Stainless-Retry-Count", "1")
+		apitest.Parse(t, res)
+		apitest.Equal(t, "the number of runs", b.Runs(), 2)
+		apitest.Equal(t, "X-OpenHands-Replayed", res.Header.Get("X-OpenHands-Replayed"), "")
 	})
 }
 
@@ -411,26 +396,26 @@ func TestAFullQueueIsTryLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		b := script(daemontest.Until(gate), daemontest.Finish("done"))
-		g := serve(t, b, func(c *daemon.Config) { c.MaxRuns, c.MaxQueue = 2, 1 })
+		b := apitest.Script(daemontest.Until(gate), daemontest.Finish("done"))
+		g := apitest.Serve(t, b, func(c *daemon.Config) { c.MaxRuns, c.MaxQueue = 2, 1 })
 		var wg sync.WaitGroup
 		for i := range 3 {
-			wg.Go(func() { completed(t, g.chat(ask(fmt.Sprint("go ", i)))) })
+			wg.Go(func() { apitest.Completed(t, g.Chat(apitest.Ask(fmt.Sprint("go ", i)))) })
 		}
 		synctest.Wait()
-		for _, body := range []string{ask("one more"), ask("one more", streamed)} {
-			res := g.chat(body)
-			e := envelope(t, res, http.StatusTooManyRequests, "rate_limit_exceeded", "")
-			if n, err := strconv.Atoi(res.header.Get("Retry-After")); err != nil || n < 1 || n > 8 || e["type"] != "rate_limit_error" {
-				t.Errorf("the error and the headers: %v, %v", e, res.header)
+		for _, body := range []string{apitest.Ask("one more"), apitest.Ask("one more", apitest.Streamed)} {
+			res := g.Chat(body)
+			e := apitest.Envelope(t, res, http.StatusTooManyRequests, "rate_limit_exceeded", "")
+			if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || n < 1 || n > 8 || e["type"] != "rate_limit_error" {
+				t.Errorf("the error and the headers: %v, %v", e, res.Header)
 			}
-			if res.header.Get("X-Should-Retry") != "" {
+			if res.Header.Get("X-Should-Retry") != "" {
 				t.Error("clients are told not to repeat")
 			}
 		}
 		close(gate)
 		wg.Wait()
-		completed(t, g.chat(ask("one more"), "X-Stainless-Retry-Count", "1"))
+		apitest.Completed(t, g.Chat(apitest.Ask("one more"), "X-Stainless-Retry-Count", "1"))
 		if b.Runs() != 4 {
 			t.Errorf("%d runs, want 4", b.Runs())
 		}
@@ -441,17 +426,17 @@ func TestWhoWaitsForASlotIsToldSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		g := serve(t, script(daemontest.Until(gate), daemontest.Finish("done")), func(c *daemon.Config) { c.MaxRuns = 1 })
+		g := apitest.Serve(t, apitest.Script(daemontest.Until(gate), daemontest.Finish("done")), func(c *daemon.Config) { c.MaxRuns = 1 })
 		var wg sync.WaitGroup
-		wg.Go(func() { completed(t, g.chat(ask("first"))) })
+		wg.Go(func() { apitest.Completed(t, g.Chat(apitest.Ask("first"))) })
 		synctest.Wait()
-		var f frames
-		wg.Go(func() { f = parse(t, g.chat(ask("second", streamed))) })
+		var f apitest.Frames
+		wg.Go(func() { f = apitest.Parse(t, g.Chat(apitest.Ask("second", apitest.Streamed))) })
 		synctest.Wait()
 		close(gate)
 		wg.Wait()
-		begins(t, "the reasoning", f.reasoning(), "Waiting for ")
-		equal(t, "the text", f.text(), "done")
+		apitest.Begins(t, "the reasoning", f.Reasoning(), "Waiting for ")
+		apitest.Equal(t, "the text", f.Text(), "done")
 	})
 }
 
@@ -468,23 +453,23 @@ func TestWhoWantsDetailsGetsThePlaceInTheQueue(t *testing.T) {
 			}
 			return []daemontest.Step{daemontest.Until(second), daemontest.Finish("two")}
 		}
-		g := serve(t, b, func(c *daemon.Config) { c.Heartbeat = time.Hour })
+		g := apitest.Serve(t, b, func(c *daemon.Config) { c.Heartbeat = time.Hour })
 		var wg sync.WaitGroup
-		wg.Go(func() { completed(t, g.as(key, "openhands_default", "first", conversation)) })
+		wg.Go(func() { apitest.Completed(t, g.As(apitest.Key, "openhands_default", "first", apitest.Conversation)) })
 		synctest.Wait()
-		var f frames
+		var f apitest.Frames
 		wg.Go(func() {
-			f = parse(t, g.chat(ask("second", streamed), headerID, conversation, "X-OpenHands-Details", "actions"))
+			f = apitest.Parse(t, g.Chat(apitest.Ask("second", apitest.Streamed), apitest.HeaderID, apitest.Conversation, "X-OpenHands-Details", "actions"))
 		})
 		synctest.Wait()
 		close(first)
 		synctest.Wait()
 		close(second)
 		wg.Wait()
-		equal(t, "the reasoning", f.reasoning(), "")
-		equal(t, "the text", f.text(), "two")
+		apitest.Equal(t, "the reasoning", f.Reasoning(), "")
+		apitest.Equal(t, "the text", f.Text(), "two")
 		var places []float64
-		for _, c := range f.chunks {
+		for _, c := range f.Chunks {
 			if n, ok := c.Extension["queue"].(float64); ok {
 				places = append(places, n)
 			}
@@ -492,7 +477,7 @@ func TestWhoWantsDetailsGetsThePlaceInTheQueue(t *testing.T) {
 		if len(places) < 1 || places[0] != 1 {
 			t.Errorf("places in the queue: %v", places)
 		}
-		waits := f.chunks[len(f.chunks)-3]
+		waits := f.Chunks[len(f.Chunks)-3]
 		if n := waits.Extension["queue"]; n != nil && n != 0.0 {
 			t.Errorf("the last place is %v", n)
 		}
@@ -508,22 +493,22 @@ func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 		b.Script = func(prompt string) []daemontest.Step {
 			return []daemontest.Step{daemontest.Until(gate), daemontest.Finish("re: " + prompt)}
 		}
-		g := serve(t, b)
+		g := apitest.Serve(t, b)
 		var wg sync.WaitGroup
 		for i := range 9 {
 			wg.Go(func() {
 				prompt := fmt.Sprint("turn ", i)
-				if c := completed(t, g.chat(ask(prompt), "X-OpenHands-ServerConversation-ID", conversation)); c.text() != "re: "+prompt {
-					t.Errorf("%q", c.text())
+				if c := apitest.Completed(t, g.Chat(apitest.Ask(prompt), "X-OpenHands-ServerConversation-ID", apitest.Conversation)); c.Text() != "re: "+prompt {
+					t.Errorf("%q", c.Text())
 				}
 			})
 			synctest.Wait()
 		}
-		for _, body := range []string{ask("too many"), ask("too many", streamed)} {
-			res := g.chat(body, "X-OpenHands-ServerConversation-ID", conversation)
-			envelope(t, res, http.StatusTooManyRequests, "conversation_busy", "")
-			if n, err := strconv.Atoi(res.header.Get("Retry-After")); err != nil || n < 1 || n > 8 {
-				t.Errorf("Retry-After %q", res.header.Get("Retry-After"))
+		for _, body := range []string{apitest.Ask("too many"), apitest.Ask("too many", apitest.Streamed)} {
+			res := g.Chat(body, "X-OpenHands-ServerConversation-ID", apitest.Conversation)
+			apitest.Envelope(t, res, http.StatusTooManyRequests, "conversation_busy", "")
+			if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || n < 1 || n > 8 {
+				t.Errorf("Retry-After %q", res.Header.Get("Retry-After"))
 			}
 		}
 		close(gate)
@@ -535,7 +520,7 @@ func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 		}
 		made := 0
 		for _, open := range b.Opened() {
-			if open.ID != conversation {
+			if open.ID != apitest.Conversation {
 				t.Errorf("opened %+v", open)
 			}
 			made++
@@ -550,24 +535,24 @@ func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := serve(t, daemontest.New("default"))
-		completed(t, g.chat(ask("go")))
-		g.backend.SetDown(daemontest.Unavailable())
+		g := apitest.Serve(t, daemontest.New("default"))
+		apitest.Completed(t, g.Chat(apitest.Ask("go")))
+		g.Backend.SetDown(daemontest.Unavailable())
 		// The list of models is fresh: the failure is not known yet, and the
 		// stream has begun.
-		f := parse(t, g.chat(ask("one", streamed)))
-		frameError(t, []byte(f.end), "agent_server_unavailable", "")
+		f := apitest.Parse(t, g.Chat(apitest.Ask("one", apitest.Streamed)))
+		apitest.FrameError(t, []byte(f.End), "agent_server_unavailable", "")
 		synctest.Wait()
-		for _, body := range []string{ask("two", streamed), ask("three")} {
-			res := g.chat(body)
-			envelope(t, res, http.StatusServiceUnavailable, "agent_server_unavailable", "")
-			equal(t, "Retry-After", res.header.Get("Retry-After"), "2")
-			equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "")
+		for _, body := range []string{apitest.Ask("two", apitest.Streamed), apitest.Ask("three")} {
+			res := g.Chat(body)
+			apitest.Envelope(t, res, http.StatusServiceUnavailable, "agent_server_unavailable", "")
+			apitest.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "2")
+			apitest.Equal(t, "X-Should-Retry", res.Header.Get("X-Should-Retry"), "")
 		}
-		g.backend.SetDown(nil)
-		completed(t, g.chat(ask("three")))
-		if g.backend.Runs() != 2 {
-			t.Errorf("%d runs, want 2", g.backend.Runs())
+		g.Backend.SetDown(nil)
+		apitest.Completed(t, g.Chat(apitest.Ask("three")))
+		if g.Backend.Runs() != 2 {
+			t.Errorf("%d runs, want 2", g.Backend.Runs())
 		}
 	})
 }
@@ -575,23 +560,23 @@ func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 func TestAConversationThatCannotBeOpenedRaisesDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := serve(t, daemontest.New("default"))
-		completed(t, g.chat(ask("go")))
-		g.backend.SetDown(daemontest.Unavailable())
+		g := apitest.Serve(t, daemontest.New("default"))
+		apitest.Completed(t, g.Chat(apitest.Ask("go")))
+		g.Backend.SetDown(daemontest.Unavailable())
 		// The list is fresh, but the conversation is looked up first.
-		envelope(t, g.chat(ask("one", streamed), "X-OpenHands-ServerConversation-ID", conversation), http.StatusServiceUnavailable, "agent_server_unavailable", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("one", apitest.Streamed), "X-OpenHands-ServerConversation-ID", apitest.Conversation), http.StatusServiceUnavailable, "agent_server_unavailable", "")
 		synctest.Wait()
-		envelope(t, g.chat(ask("two", streamed)), http.StatusServiceUnavailable, "agent_server_unavailable", "")
+		apitest.Envelope(t, g.Chat(apitest.Ask("two", apitest.Streamed)), http.StatusServiceUnavailable, "agent_server_unavailable", "")
 	})
 }
 
 func TestAContinuedConversationFailsBeforeItsStreamBegins(t *testing.T) {
 	t.Parallel()
-	g := serve(t, daemontest.New("default"))
-	g.do(http.MethodGet, "/v1/models", "")
-	g.backend.FailOpen(&agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The agent-server says no."})
-	res := g.chat(ask("go", streamed), "X-OpenHands-ServerConversation-ID", conversation)
-	envelope(t, res, http.StatusBadGateway, "agent_server_error", "")
+	g := apitest.Serve(t, daemontest.New("default"))
+	g.Do(http.MethodGet, "/v1/models", "")
+	g.Backend.FailOpen(&agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The agent-server says no."})
+	res := g.Chat(apitest.Ask("go", apitest.Streamed), "X-OpenHands-ServerConversation-ID", apitest.Conversation)
+	apitest.Envelope(t, res, http.StatusBadGateway, "agent_server_error", "")
 }
 
 // 64 clients at once: nothing is mixed up and nothing stays behind (goleak).
@@ -601,19 +586,19 @@ func TestManyClientsAtOnce(t *testing.T) {
 	b.Script = func(prompt string) []daemontest.Step {
 		return []daemontest.Step{daemontest.Tool("echo " + prompt), daemontest.Delta("re: "), daemontest.Finish("re: " + prompt)}
 	}
-	g := serve(t, b)
+	g := apitest.Serve(t, b)
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
 			prompt := fmt.Sprint("prompt ", i)
 			if i%2 == 0 {
-				if c := completed(t, g.chat(ask(prompt))); c.text() != "re: "+prompt {
-					t.Errorf("%q", c.text())
+				if c := apitest.Completed(t, g.Chat(apitest.Ask(prompt))); c.Text() != "re: "+prompt {
+					t.Errorf("%q", c.Text())
 				}
 				return
 			}
-			if f := parse(t, g.chat(ask(prompt, streamed))); f.text() != "re: "+prompt || f.end != "[DONE]" {
-				t.Errorf("%q, %q", f.text(), f.end)
+			if f := apitest.Parse(t, g.Chat(apitest.Ask(prompt, apitest.Streamed))); f.Text() != "re: "+prompt || f.End != "[DONE]" {
+				t.Errorf("%q, %q", f.Text(), f.End)
 			}
 		})
 	}
@@ -626,25 +611,25 @@ func TestManyClientsAtOnce(t *testing.T) {
 func TestDrainLetsRunsEndAndRefusesNewOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Wait(5*time.Second), daemontest.Finish("one two"))
-		g := serve(t, b, func(c *daemon.Config) { c.Drain = 10 * time.Second })
-		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Wait(5*time.Second), daemontest.Finish("one two"))
+		g := apitest.Serve(t, b, func(c *daemon.Config) { c.Drain = 10 * time.Second })
+		res := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed)))
 		stopped := make(chan error, 1)
-		go func() { stopped <- g.stop() }()
+		go func() { stopped <- g.Stop() }()
 		time.Sleep(time.Second)
-		for _, r := range []response{
-			g.chat(ask("new")), g.chat(ask("new", streamed)), g.do(http.MethodGet, "/v1/models", ""), g.do(http.MethodGet, "/readyz", "", "Authorization", ""),
+		for _, r := range []apitest.Response{
+			g.Chat(apitest.Ask("new")), g.Chat(apitest.Ask("new", apitest.Streamed)), g.Do(http.MethodGet, "/v1/models", ""), g.Do(http.MethodGet, "/readyz", "", "Authorization", ""),
 		} {
-			envelope(t, r, http.StatusServiceUnavailable, "not_ready", "")
-			if !r.close {
+			apitest.Envelope(t, r, http.StatusServiceUnavailable, "not_ready", "")
+			if !r.Close {
 				t.Error("the connection stays open")
 			}
 		}
-		if r := g.do(http.MethodGet, "/healthz", "", "Authorization", ""); r.status != http.StatusOK || r.body != `{"status":"draining"}`+"\n" {
-			t.Errorf("%d %s", r.status, r.body)
+		if r := g.Do(http.MethodGet, "/healthz", "", "Authorization", ""); r.Status != http.StatusOK || r.Body != `{"status":"draining"}`+"\n" {
+			t.Errorf("%d %s", r.Status, r.Body)
 		}
-		if f := parse(t, g.finish(res)); f.text() != "one two" || f.end != "[DONE]" {
-			t.Errorf("%q, %q", f.text(), f.end)
+		if f := apitest.Parse(t, g.Finish(res)); f.Text() != "one two" || f.End != "[DONE]" {
+			t.Errorf("%q, %q", f.Text(), f.End)
 		}
 		if err := <-stopped; err != nil {
 			t.Error(err)
@@ -655,21 +640,21 @@ func TestDrainLetsRunsEndAndRefusesNewOnes(t *testing.T) {
 func TestDrainInterruptsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := script(daemontest.Delta("one "), daemontest.Hang())
-		g := serve(t, b, func(c *daemon.Config) { c.Drain = 10 * time.Second })
-		stream := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
-		plain := make(chan response, 1)
-		go func() { plain <- g.chat(ask("go, plainly")) }()
+		b := apitest.Script(daemontest.Delta("one "), daemontest.Hang())
+		g := apitest.Serve(t, b, func(c *daemon.Config) { c.Drain = 10 * time.Second })
+		stream := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed)))
+		plain := make(chan apitest.Response, 1)
+		go func() { plain <- g.Chat(apitest.Ask("go, plainly")) }()
 		synctest.Wait()
 		began := time.Now()
 		stopped := make(chan error, 1)
-		go func() { stopped <- g.stop() }()
-		f := parse(t, g.finish(stream))
-		frameError(t, []byte(f.end), "run_interrupted", "")
+		go func() { stopped <- g.Stop() }()
+		f := apitest.Parse(t, g.Finish(stream))
+		apitest.FrameError(t, []byte(f.End), "run_interrupted", "")
 		res := <-plain
-		envelope(t, res, http.StatusInternalServerError, "run_interrupted", "")
-		equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "false")
-		equal(t, "X-OpenHands-Run-Status", res.header.Get("X-OpenHands-Run-Status"), "cancelled")
+		apitest.Envelope(t, res, http.StatusInternalServerError, "run_interrupted", "")
+		apitest.Equal(t, "X-Should-Retry", res.Header.Get("X-Should-Retry"), "false")
+		apitest.Equal(t, "X-OpenHands-Run-Status", res.Header.Get("X-OpenHands-Run-Status"), "cancelled")
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
@@ -681,10 +666,10 @@ func TestDrainInterruptsWhatTakesTooLong(t *testing.T) {
 
 func TestARunThatSomebodyElseInterruptsIsAnAnswer(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(daemontest.Say("So far."), daemontest.Interrupted()))
-	res := g.chat(ask("go"))
-	if c := completed(t, res); !strings.HasPrefix(c.text(), "So far.\n\nThe run was interrupted.") || res.header.Get("X-OpenHands-Run-Status") != "cancelled" {
-		t.Errorf("%q, %v", c.text(), res.header)
+	g := apitest.Serve(t, apitest.Script(daemontest.Say("So far."), daemontest.Interrupted()))
+	res := g.Chat(apitest.Ask("go"))
+	if c := apitest.Completed(t, res); !strings.HasPrefix(c.Text(), "So far.\n\nThe run was interrupted.") || res.Header.Get("X-OpenHands-Run-Status") != "cancelled" {
+		t.Errorf("%q, %v", c.Text(), res.Header)
 	}
 }
 
@@ -696,10 +681,10 @@ func TestHangingUpAnywhereLeavesNothing(t *testing.T) {
 		b.Script = func(string) []daemontest.Step {
 			return []daemontest.Step{daemontest.Delta("a"), daemontest.Wait(time.Second), daemontest.Delta("b"), daemontest.Wait(10 * time.Second), daemontest.Finish("ab")}
 		}
-		g := serve(t, b)
+		g := apitest.Serve(t, b)
 		for i := range 30 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Millisecond)
-			res, err := g.client.Do(g.request(http.MethodPost, "/v1/chat/completions", ask(strconv.Itoa(i), streamed)).WithContext(ctx))
+			res, err := g.Client.Do(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask(strconv.Itoa(i), apitest.Streamed)).WithContext(ctx))
 			if err == nil {
 				_, _ = io.Copy(io.Discard, res.Body)
 				res.Body.Close()
@@ -708,7 +693,7 @@ func TestHangingUpAnywhereLeavesNothing(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s := g.do(http.MethodGet, "/healthz", "").body; !strings.Contains(s, `"running":0,"queued":0`) {
+		if s := g.Do(http.MethodGet, "/healthz", "").Body; !strings.Contains(s, `"running":0,"queued":0`) {
 			t.Errorf("%s", s)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/openhandsapi"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/boxpool"
@@ -58,12 +59,12 @@ func TestTheListOfRoutes(t *testing.T) {
 // ownRoutes are the rows of ohgw's own API.
 func ownRoutes(t *testing.T) (rows []string) {
 	t.Helper()
-	closed, open := serve(t, daemontest.New()), serve(t, daemontest.New(), func(c *daemon.Config) { c.MetricsOpen = true })
-	refused := func(g *gateway, method, path string) bool {
-		return g.do(method, path, "", "Authorization", "").status == http.StatusUnauthorized
+	closed, open := apitest.Serve(t, daemontest.New()), apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.MetricsOpen = true })
+	refused := func(g *apitest.Gateway, method, path string) bool {
+		return g.Do(method, path, "", "Authorization", "").Status == http.StatusUnauthorized
 	}
-	summaries := closed.daemon.Summaries()
-	for _, route := range closed.daemon.Routes() {
+	summaries := closed.Daemon.Summaries()
+	for _, route := range closed.Daemon.Routes() {
 		method, pattern, _ := strings.Cut(route, " ")
 		path := strings.TrimSuffix(pattern, "{$}")
 		if !slices.Contains([]string{"/", "/health", "/healthz", "/readyz", "/metrics"}, path) {
@@ -114,9 +115,9 @@ func nativeRoutes(t *testing.T) (rows []string) {
 			MetaProfiles: struct{ settings.MetaProfiles }{}, Connections: struct{ settings.Connections }{},
 		}},
 	})
-	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = admitted{native}, nativeTokens{} })
+	g := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = admitted{native}, nativeTokens{} })
 	for _, route := range native.List() {
-		send := func(header ...string) int { return g.do(route.Method, example(route.Path), "", header...).status }
+		send := func(header ...string) int { return g.Do(route.Method, example(route.Path), "", header...).Status }
 		who := "with a native key"
 		switch nothing := send("Authorization", ""); {
 		case nothing == http.StatusNoContent:

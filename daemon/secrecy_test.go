@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/workdir"
@@ -90,33 +91,33 @@ func probes() map[string][]probe {
 }
 
 func chatProbes() (list []probe) {
-	refused := probe{path: "/chat/completions", header: []string{headerID, "{id}"}, of: ofHeader, status: http.StatusNotFound, code: "conversation_not_found", starts: true}
-	for _, body := range []string{ask("go", streamed), ask("yes"), ask(titlePrompt), strings.Replace(ask("go"), "openhands_default", "openhands_utility", 1)} {
+	refused := probe{path: "/chat/completions", header: []string{apitest.HeaderID, "{id}"}, of: ofHeader, status: http.StatusNotFound, code: "conversation_not_found", starts: true}
+	for _, body := range []string{apitest.Ask("go", apitest.Streamed), apitest.Ask("yes"), apitest.Ask(apitest.TitlePrompt), strings.Replace(apitest.Ask("go"), "openhands_default", "openhands_utility", 1)} {
 		p := refused
 		p.body = body
 		list = append(list, p)
 	}
 	for _, more := range [][]string{{"X-OpenHands-Confirm", "accept"}, {"Idempotency-Key", "k"}, {"X-OpenHands-Repeat", "run"}, {"X-OpenHands-Confirmation", "never"}} {
 		p := refused
-		p.body, p.header = ask("go"), slices.Concat(p.header, more)
+		p.body, p.header = apitest.Ask("go"), slices.Concat(p.header, more)
 		list = append(list, p)
 	}
 	return list
 }
 
 func responseProbes() (list []probe) {
-	for _, more := range [][]string{{}, {streamed}, {`"background":true`}} {
+	for _, more := range [][]string{{}, {apitest.Streamed}, {`"background":true`}} {
 		list = append(list,
-			probe{body: input("go", append(more, `"conversation":"{id}"`)...), of: ofConversation, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
-			probe{body: input("go", append(more, `"conversation":{"id":"{id}"}`)...), of: ofConversation, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
-			probe{body: input("go", more...), header: []string{headerID, "{id}"}, of: ofHeader, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
-			probe{body: input("go", append(more, `"previous_response_id":"{id}"`)...), of: ofResponse, status: http.StatusBadRequest, code: "previous_response_not_found"},
-			probe{body: input("go", append(more, `"previous_response_id":"{id}"`)...), header: []string{"X-OpenHands-Branch", "reject"}, of: ofResponse, status: http.StatusBadRequest, code: "previous_response_not_found"},
+			probe{body: apitest.Input("go", append(more, `"conversation":"{id}"`)...), of: ofConversation, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
+			probe{body: apitest.Input("go", append(more, `"conversation":{"id":"{id}"}`)...), of: ofConversation, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
+			probe{body: apitest.Input("go", more...), header: []string{apitest.HeaderID, "{id}"}, of: ofHeader, status: http.StatusNotFound, code: "conversation_not_found", starts: true},
+			probe{body: apitest.Input("go", append(more, `"previous_response_id":"{id}"`)...), of: ofResponse, status: http.StatusBadRequest, code: "previous_response_not_found"},
+			probe{body: apitest.Input("go", append(more, `"previous_response_id":"{id}"`)...), header: []string{"X-OpenHands-Branch", "reject"}, of: ofResponse, status: http.StatusBadRequest, code: "previous_response_not_found"},
 		)
 	}
 	for _, approve := range []string{"true", "false"} {
 		list = append(list, probe{
-			body: `{"model":"openhands_default","input":[{"type":"mcp_approval_response","approval_request_id":"{id}","approve":` + approve + `}],` + approvalTool + `}`,
+			body: `{"model":"openhands_default","input":[{"type":"mcp_approval_response","approval_request_id":"{id}","approve":` + approve + `}],` + apitest.ApprovalTool + `}`,
 			of:   ofApproval, status: http.StatusBadRequest, code: "previous_response_not_found",
 		})
 	}
@@ -136,10 +137,10 @@ func spelled(id string) []secretID {
 
 // secrets is a gateway on which a token, and a third one, have one of everything.
 type secrets struct {
-	*gateway
+	*apitest.Gateway
 	state   string
 	backend *daemontest.Backend
-	llm     *plain
+	llm     *apitest.Plain
 	ids     map[idKind][]secretID // of the first token
 	others  map[idKind]secretID   // of a third token
 	item    string                // of the first token's conversation
@@ -158,14 +159,16 @@ func unknown() map[idKind]secretID {
 const thirdKey = "ohgw-third-key-0123456789"
 
 // strangers are keys that try the ids of another one.
-func strangers() []string { return []string{otherKey, limitedKey, activeKey, operatorKey} }
+func strangers() []string {
+	return []string{apitest.OtherKey, apitest.LimitedKey, apitest.ActiveKey, apitest.OperatorKey}
+}
 
 // create makes a conversation that no agent has yet.
 func (s *secrets) create(bearer string) string {
-	s.t.Helper()
-	res := s.by(bearer, http.MethodPost, "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"hello"}]}`)
-	equal(s.t, "the status", res.status, http.StatusOK)
-	return res.header.Get(headerID)
+	s.T.Helper()
+	res := s.By(bearer, http.MethodPost, "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"hello"}]}`)
+	apitest.Equal(s.T, "the status", res.Status, http.StatusOK)
+	return res.Header.Get(apitest.HeaderID)
 }
 
 // keepSecrets gives two tokens a conversation with a response and an action that
@@ -179,23 +182,23 @@ func keepSecrets(t *testing.T) *secrets {
 		}
 		return []daemontest.Step{daemontest.Batch("Let me look.", "ls"), daemontest.Confirm("rm -rf build"), daemontest.Finish("done")}
 	}
-	s := &secrets{state: t.TempDir(), backend: b, own: map[string]string{}, llm: &plain{answer: "a title"}, ids: map[idKind][]secretID{}, others: map[idKind]secretID{}}
-	s.gateway = serve(t, b, s.llm.config, func(c *daemon.Config) {
+	s := &secrets{state: t.TempDir(), backend: b, own: map[string]string{}, llm: &apitest.Plain{Answer: "a title"}, ids: map[idKind][]secretID{}, others: map[idKind]secretID{}}
+	s.Gateway = apitest.Serve(t, b, s.llm.Config, func(c *daemon.Config) {
 		c.StateDir, c.OneShotTTL = s.state, time.Hour
-		c.Tokens = rights{
-			thirdKey:    {ID: "id-third", Name: "third"},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
+		c.Tokens = apitest.Rights{
+			thirdKey:            {ID: "id-third", Name: "third"},
+			apitest.OperatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
 		}
 	})
-	for _, bearer := range []string{key, thirdKey} {
-		res := responded(t, s.respond(input("clean up", approvalTool), "Authorization", "Bearer "+bearer))
+	for _, bearer := range []string{apitest.Key, thirdKey} {
+		res := apitest.Responded(t, s.Respond(apitest.Input("clean up", apitest.ApprovalTool), "Authorization", "Bearer "+bearer))
 		id, digits := strings.TrimPrefix(res.Conversation.ID, "conv_"), strings.TrimPrefix(res.ID, "resp_")
 		if bearer == thirdKey {
 			s.others[ofConversation], s.others[ofHeader] = secretID{id, id}, secretID{id, id}
 			continue
 		}
 		s.ids[ofConversation], s.ids[ofHeader] = spelled(id), append(spelled(id), secretID{strings.ToUpper(id), id})
-		s.item = s.items(id, "order=asc").Data[0]["id"].(string)
+		s.item = s.Items(id, "order=asc").Data[0]["id"].(string)
 		s.ids[ofItem] = []secretID{{s.item, s.item}}
 		s.ids[ofResponse] = []secretID{{res.ID, digits}}
 		for _, item := range res.Output {
@@ -204,12 +207,12 @@ func keepSecrets(t *testing.T) *secrets {
 			}
 		}
 	}
-	unused := s.create(key)
+	unused := s.create(apitest.Key)
 	s.ids[ofConversation], s.ids[ofHeader] = append(s.ids[ofConversation], spelled(unused)...), append(s.ids[ofHeader], secretID{unused, unused})
 	for _, bearer := range strangers() {
 		s.own[bearer] = s.create(bearer)
 	}
-	running := responded(t, s.respond(input("work", `"background":true`)))
+	running := apitest.Responded(t, s.Respond(apitest.Input("work", `"background":true`)))
 	synctest.Wait()
 	id := strings.TrimPrefix(running.Conversation.ID, "conv_")
 	s.ids[ofConversation] = append(s.ids[ofConversation], spelled(id)...)
@@ -231,9 +234,9 @@ type answered struct {
 
 // ask makes a request of a probe with an id.
 func (s *secrets) ask(bearer, method string, p probe, id secretID) answered {
-	s.t.Helper()
+	s.T.Helper()
 	body := strings.ReplaceAll(p.body, "{id}", id.id)
-	if model := models()[bearer]; model != "" {
+	if model := apitest.Models()[bearer]; model != "" {
 		body = strings.Replace(body, "openhands_default", model, 1)
 	}
 	header := []string{"Authorization", "Bearer " + bearer}
@@ -242,11 +245,11 @@ func (s *secrets) ask(bearer, method string, p probe, id secretID) answered {
 	}
 	began := time.Now()
 	path := strings.NewReplacer("{id}", id.id, "{item}", s.item, "{own}", s.own[bearer]).Replace(p.path)
-	res := s.do(method, "/v1"+path, body, header...)
+	res := s.Do(method, "/v1"+path, body, header...)
 	took := time.Since(began)
 	hide := strings.NewReplacer(id.id, "ID", id.core, "ID", strings.ToUpper(id.core), "ID")
-	out := answered{Status: res.status, Header: http.Header{}, Body: hide.Replace(res.body), Took: took}
-	for name, values := range res.header {
+	out := answered{Status: res.Status, Header: http.Header{}, Body: hide.Replace(res.Body), Took: took}
+	for name, values := range res.Header {
 		switch name {
 		case "Date", "X-Request-Id", "Content-Length":
 		default:
@@ -259,11 +262,11 @@ func (s *secrets) ask(bearer, method string, p probe, id secretID) answered {
 // done is all that can have been done: what the backend was asked for, the calls of
 // LLMs, and the files.
 func (s *secrets) done() map[string]any {
-	s.t.Helper()
+	s.T.Helper()
 	b := s.backend
 	out := map[string]any{
 		"opened": len(b.Opened()), "runs": b.Runs(), "prompts": len(b.Prompts()), "decided": len(b.Decided()),
-		"removed": len(b.Removed()), "forked": len(b.Forked()), "interrupts": b.Interrupts(), "LLM": len(s.llm.prompts),
+		"removed": len(b.Removed()), "forked": len(b.Forked()), "interrupts": b.Interrupts(), "LLM": len(s.llm.Prompts),
 	}
 	for _, id := range s.ids[ofHeader] {
 		out["mode of "+id.core] = b.Confirmation(id.core)
@@ -277,7 +280,7 @@ func (s *secrets) done() map[string]any {
 		return err
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return out
 }
@@ -310,22 +313,22 @@ func TestNothingIsToldOfWhatBelongsToAnotherToken(t *testing.T) {
 // probe compares the answers to a request with the ids of another token and with one
 // that no token has.
 func (s *secrets) probe(bearer, method string, p probe) {
-	s.t.Helper()
-	operator := bearer == operatorKey && strings.HasSuffix(p.path, "/interrupt")
+	s.T.Helper()
+	operator := bearer == apitest.OperatorKey && strings.HasSuffix(p.path, "/interrupt")
 	none := unknown()[p.of]
 	if p.starts {
 		none = s.others[p.of]
 	}
 	want := s.ask(bearer, method, p, none)
 	if !operator && (want.Status != p.status || want.Took != gate.SteadyTick) {
-		s.t.Errorf("%s %s %s: %d after %s: %s", method, p.path, p.body, want.Status, want.Took, want.Body)
+		s.T.Errorf("%s %s %s: %d after %s: %s", method, p.path, p.body, want.Status, want.Took, want.Body)
 	}
 	if method != http.MethodHead && !operator {
 		var envelope struct {
 			Error struct{ Code string }
 		}
 		if err := json.Unmarshal([]byte(want.Body), &envelope); err != nil || envelope.Error.Code != p.code {
-			s.t.Errorf("%s %s: %s (%v)", method, p.path, want.Body, err)
+			s.T.Errorf("%s %s: %s (%v)", method, p.path, want.Body, err)
 		}
 	}
 	if operator { // it stops the runs of others, and is not told of what it may not enter
@@ -333,7 +336,7 @@ func (s *secrets) probe(bearer, method string, p probe) {
 	}
 	for _, id := range s.ids[p.of] {
 		if diff := cmp.Diff(want, s.ask(bearer, method, p, id)); diff != "" {
-			s.t.Errorf("%s %s %s with %s is not answered as with an id that nobody has (-want +got):\n%s", method, p.path, p.body, id.id, diff)
+			s.T.Errorf("%s %s %s with %s is not answered as with an id that nobody has (-want +got):\n%s", method, p.path, p.body, id.id, diff)
 		}
 	}
 }
@@ -341,9 +344,9 @@ func (s *secrets) probe(bearer, method string, p probe) {
 // A route without its line would be one that was not checked.
 func TestEveryRouteIsProbedForSecrets(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script())
+	g := apitest.Serve(t, apitest.Script())
 	all, nothing := probes(), ofNothing()
-	for _, name := range g.daemon.Routes() {
+	for _, name := range g.Daemon.Routes() {
 		_, path, _ := strings.Cut(name, " ")
 		_, probed := all[name]
 		_, harmless := nothing[path]
@@ -386,12 +389,12 @@ func TestDamagedResponsesAreToldToTheirOwner(t *testing.T) {
 				for _, p := range probes {
 					if p.of == ofResponse {
 						s.ids = map[idKind][]secretID{ofResponse: {id}}
-						s.probe(otherKey, method, p)
+						s.probe(apitest.OtherKey, method, p)
 					}
 				}
 			}
-			if res := s.do(http.MethodGet, "/v1/responses/"+id.id, ""); res.status != tt.owner {
-				t.Errorf("%s: the owner gets %d %s", name, res.status, res.body)
+			if res := s.Do(http.MethodGet, "/v1/responses/"+id.id, ""); res.Status != tt.owner {
+				t.Errorf("%s: the owner gets %d %s", name, res.Status, res.Body)
 			}
 		}
 	})
@@ -403,10 +406,10 @@ func TestListsAreOfTheTokensOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keepSecrets(t)
 		for _, path := range []string{"/v1/runs", "/v1/models", "/healthz", "/readyz", "/v1/health", "/"} {
-			res := s.by(otherKey, http.MethodGet, path, "")
+			res := s.By(apitest.OtherKey, http.MethodGet, path, "")
 			for kind, ids := range s.ids {
 				for _, id := range ids {
-					lacks(t, fmt.Sprint(path, " with a ", kind), res.body, id.core)
+					apitest.Lacks(t, fmt.Sprint(path, " with a ", kind), res.Body, id.core)
 				}
 			}
 		}

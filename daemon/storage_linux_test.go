@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -20,19 +21,19 @@ func TestOneShotsThatCannotBeNoted(t *testing.T) {
 	if err := os.Symlink("/dev/full", journal); err != nil {
 		t.Fatal(err)
 	}
-	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
-	res := g.chat(ask("hi"))
-	wantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
-	if res.header.Get("X-Should-Retry") != "false" {
-		t.Errorf("headers %v", res.header)
+	g := apitest.Serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+	res := g.Chat(apitest.Ask("hi"))
+	apitest.WantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
+	if res.Header.Get("X-Should-Retry") != "false" {
+		t.Errorf("headers %v", res.Header)
 	}
-	if n := g.backend.Runs(); n != 0 {
+	if n := g.Backend.Runs(); n != 0 {
 		t.Errorf("%d runs", n)
 	}
 	if err := os.Remove(journal); err != nil {
 		t.Fatal(err)
 	}
-	completed(t, g.chat(ask("hi")))
+	apitest.Completed(t, g.Chat(apitest.Ask("hi")))
 }
 
 // respond asks for a response.
@@ -50,14 +51,14 @@ func TestADiskThatIsFullAndRecovers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
-	conversation := g.chat(ask("first")).header.Get("X-Openhands-Serverconversation-Id")
-	more := func() response {
-		return g.chat(ask("more"), "X-OpenHands-ServerConversation-ID", conversation)
+	g := apitest.Serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+	conversation := g.Chat(apitest.Ask("first")).Header.Get("X-Openhands-Serverconversation-Id")
+	more := func() apitest.Response {
+		return g.Chat(apitest.Ask("more"), "X-OpenHands-ServerConversation-ID", conversation)
 	}
 	ready := func(want int) {
 		t.Helper()
-		eventually(t, "/readyz", func() bool { return g.do(http.MethodGet, "/readyz", "").status == want })
+		apitest.Eventually(t, "/readyz", func() bool { return g.Do(http.MethodGet, "/readyz", "").Status == want })
 	}
 
 	big, err := os.Create(filepath.Join(dir, "big"))
@@ -71,25 +72,25 @@ func TestADiskThatIsFullAndRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What fills the journal's last page is not told from a disk with room.
-	var res response
+	var res apitest.Response
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if res = g.chat(ask("hi")); res.status != http.StatusOK {
+		if res = g.Chat(apitest.Ask("hi")); res.Status != http.StatusOK {
 			break
 		}
 	}
-	wantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
-	wantDisk(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInsufficientStorage, "storage_full", dir)
-	wantDisk(t, g.do(http.MethodPost, "/v1/responses", respond), http.StatusInsufficientStorage, "storage_full", dir)
+	apitest.WantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
+	apitest.WantDisk(t, g.Chat(apitest.Ask("hi"), "Idempotency-Key", "k"), http.StatusInsufficientStorage, "storage_full", dir)
+	apitest.WantDisk(t, g.Do(http.MethodPost, "/v1/responses", respond), http.StatusInsufficientStorage, "storage_full", dir)
 	ready(http.StatusServiceUnavailable)
 
 	if err := errors.Join(big.Truncate(0), big.Close()); err != nil {
 		t.Fatal(err)
 	}
-	completed(t, more())
-	completed(t, g.chat(ask("hi")))
-	completed(t, g.chat(ask("hi"), "Idempotency-Key", "k"))
-	if res := g.do(http.MethodPost, "/v1/responses", respond); res.status != http.StatusOK {
-		t.Errorf("a response when there is room again: %d %s", res.status, res.body)
+	apitest.Completed(t, more())
+	apitest.Completed(t, g.Chat(apitest.Ask("hi")))
+	apitest.Completed(t, g.Chat(apitest.Ask("hi"), "Idempotency-Key", "k"))
+	if res := g.Do(http.MethodPost, "/v1/responses", respond); res.Status != http.StatusOK {
+		t.Errorf("a response when there is room again: %d %s", res.Status, res.Body)
 	}
 	ready(http.StatusOK)
 }

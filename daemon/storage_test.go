@@ -11,17 +11,9 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
-
-// wantDisk expects the failure of a disk, with the next step and without the
-// name of a directory.
-func wantDisk(t *testing.T, res response, status int, code, dir string) {
-	t.Helper()
-	message, _ := envelope(t, res, status, code, "")["message"].(string)
-	lacks(t, "the message", message, dir)
-	contains(t, "the message", message, "ohgw doctor")
-}
 
 func TestReadyKnowsTheStateDirectory(t *testing.T) {
 	t.Parallel()
@@ -30,25 +22,25 @@ func TestReadyKnowsTheStateDirectory(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
-		ready := func() response { return g.do(http.MethodGet, "/readyz", "") }
-		if res := ready(); res.status != http.StatusOK {
-			t.Fatalf("status %d: %s", res.status, res.body)
+		g := apitest.Serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+		ready := func() apitest.Response { return g.Do(http.MethodGet, "/readyz", "") }
+		if res := ready(); res.Status != http.StatusOK {
+			t.Fatalf("status %d: %s", res.Status, res.Body)
 		}
 		if err := os.Rename(dir, dir+"-away"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		wantDisk(t, ready(), http.StatusServiceUnavailable, "storage_unavailable", dir)
-		if health := g.do(http.MethodGet, "/healthz", "").body; !strings.Contains(health, `"storage":{"error":"The state`) {
+		apitest.WantDisk(t, ready(), http.StatusServiceUnavailable, "storage_unavailable", dir)
+		if health := g.Do(http.MethodGet, "/healthz", "").Body; !strings.Contains(health, `"storage":{"error":"The state`) {
 			t.Errorf("health %s", health)
 		}
 		if err := os.Rename(dir+"-away", dir); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if res := ready(); res.status != http.StatusOK {
-			t.Errorf("status %d: %s", res.status, res.body)
+		if res := ready(); res.Status != http.StatusOK {
+			t.Errorf("status %d: %s", res.Status, res.Body)
 		}
 	})
 }
@@ -60,25 +52,25 @@ func TestAChatThatCannotBeReadIsNotBegunAgain(t *testing.T) {
 	b := daemontest.New("default")
 	state := func(c *daemon.Config) { c.StateDir = dir }
 	named := []string{"X-Chat-Id", "c"}
-	first := serve(t, b, state)
-	conv := first.chat(ask("one"), named...).header.Get("X-OpenHands-ServerConversation-ID")
-	if err := errors.Join(first.stop(), first.daemon.Close()); err != nil {
+	first := apitest.Serve(t, b, state)
+	conv := first.Chat(apitest.Ask("one"), named...).Header.Get("X-OpenHands-ServerConversation-ID")
+	if err := errors.Join(first.Stop(), first.Daemon.Close()); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "chats", "*", "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	size(t, "the directory", files, 1)
+	apitest.Size(t, "the directory", files, 1)
 	if err := errors.Join(os.Rename(files[0], files[0]+".aside"), os.Mkdir(files[0], 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	g := serve(t, b, state)
-	wantDisk(t, g.chat(ask("two"), named...), http.StatusInsufficientStorage, "storage_unavailable", dir)
+	g := apitest.Serve(t, b, state)
+	apitest.WantDisk(t, g.Chat(apitest.Ask("two"), named...), http.StatusInsufficientStorage, "storage_unavailable", dir)
 	if err := errors.Join(os.Remove(files[0]), os.Rename(files[0]+".aside", files[0])); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.chat(ask("two"), named...).header.Get("X-OpenHands-ServerConversation-ID"); got != conv || conv == "" {
+	if got := g.Chat(apitest.Ask("two"), named...).Header.Get("X-OpenHands-ServerConversation-ID"); got != conv || conv == "" {
 		t.Errorf("conversation %q, want %q", got, conv)
 	}
 }

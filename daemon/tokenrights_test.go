@@ -9,47 +9,29 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
-	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
-
-// rights are the tokens of the tests, and some more.
-type rights map[string]gate.Client
-
-func (r rights) Check(presented string) (gate.Client, error) {
-	if client, ok := r[presented]; ok {
-		return client, nil
-	}
-	return tokens{}.Check(presented)
-}
-
-const janitorKey = "ohgw-janitor-key-0123456789"
 
 // withJanitor adds a token that looks after the conversations of others.
 func withJanitor(t *testing.T) func(*daemon.Config) {
 	state := t.TempDir()
 	return func(c *daemon.Config) {
 		c.StateDir = state
-		c.Tokens = rights{
-			janitorKey:  {ID: "id-janitor", Name: "janitor", AllConversations: true},
-			operatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
+		c.Tokens = apitest.Rights{
+			apitest.JanitorKey:  {ID: "id-janitor", Name: "janitor", AllConversations: true},
+			apitest.OperatorKey: {ID: "id-operator", Name: "default", Operator: true, Workspaces: []string{workdir.Any}},
 		}
 	}
 }
 
-// by makes a request with a key.
-func (g *gateway) by(bearer, method, path, body string, header ...string) response {
-	g.t.Helper()
-	return g.do(method, path, body, append([]string{"Authorization", "Bearer " + bearer}, header...)...)
-}
-
 func TestATokenForAllConversationsLooksAfterOthers(t *testing.T) {
 	t.Parallel()
-	g := talked(t, withJanitor(t))
-	g.backend.Condense = func(context.Context) (agentapi.Condensed, error) { return agentapi.Condensed{Done: true}, nil }
-	const path = "/v1/conversations/" + conversation
-	first := responded(t, g.respond(input("two", `"conversation":"`+conversation+`"`)))
+	g := apitest.Talked(t, withJanitor(t))
+	g.Backend.Condense = func(context.Context) (agentapi.Condensed, error) { return agentapi.Condensed{Done: true}, nil }
+	const path = "/v1/conversations/" + apitest.Conversation
+	first := apitest.Responded(t, g.Respond(apitest.Input("two", `"conversation":"`+apitest.Conversation+`"`)))
 	for _, request := range [][2]string{
 		{http.MethodGet, path},
 		{http.MethodGet, path + "/items"},
@@ -60,75 +42,75 @@ func TestATokenForAllConversationsLooksAfterOthers(t *testing.T) {
 		{http.MethodGet, "/v1/responses/" + first.ID + "/input_items"},
 		{http.MethodPost, "/v1/responses/" + first.ID + "/cancel"},
 	} {
-		if res := g.by(janitorKey, request[0], request[1], ""); res.status != http.StatusOK {
-			t.Errorf("%s: %d %s", request, res.status, res.body)
+		if res := g.By(apitest.JanitorKey, request[0], request[1], ""); res.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", request, res.Status, res.Body)
 		}
 		if strings.HasSuffix(request[1], "/interrupt") {
 			continue // the operator stops runs, too
 		}
-		if res := g.by(operatorKey, request[0], request[1], ""); res.status != http.StatusNotFound {
-			t.Errorf("%s by the default token: %d %s", request, res.status, res.body)
+		if res := g.By(apitest.OperatorKey, request[0], request[1], ""); res.Status != http.StatusNotFound {
+			t.Errorf("%s by the default token: %d %s", request, res.Status, res.Body)
 		}
 	}
-	completed(t, g.as(janitorKey, "openhands_default", "two", conversation))
-	refused(t, g.as(operatorKey, "openhands_default", "two", conversation))
+	apitest.Completed(t, g.As(apitest.JanitorKey, "openhands_default", "two", apitest.Conversation))
+	apitest.Refused(t, g.As(apitest.OperatorKey, "openhands_default", "two", apitest.Conversation))
 
 	// What it adds to the conversation of a token belongs to that token.
-	bearer := []string{"Authorization", "Bearer " + janitorKey}
-	named := responded(t, g.respond(input("two", `"conversation":"conv_`+conversation+`"`), bearer...))
-	next := responded(t, g.respond(input("two", `"previous_response_id":"`+named.ID+`"`), bearer...))
-	last := responded(t, g.respond(input("two", `"previous_response_id":"`+next.ID+`"`)))
-	for _, m := range []made{named, next, last} {
-		equal(t, "the conversation", strings.TrimPrefix(m.Conversation.ID, "conv_"), conversation)
-		for _, bearer := range []string{key, janitorKey} {
-			if res := g.by(bearer, http.MethodGet, "/v1/responses/"+m.ID, ""); res.status != http.StatusOK {
-				t.Errorf("%d %s", res.status, res.body)
+	bearer := []string{"Authorization", "Bearer " + apitest.JanitorKey}
+	named := apitest.Responded(t, g.Respond(apitest.Input("two", `"conversation":"conv_`+apitest.Conversation+`"`), bearer...))
+	next := apitest.Responded(t, g.Respond(apitest.Input("two", `"previous_response_id":"`+named.ID+`"`), bearer...))
+	last := apitest.Responded(t, g.Respond(apitest.Input("two", `"previous_response_id":"`+next.ID+`"`)))
+	for _, m := range []apitest.Made{named, next, last} {
+		apitest.Equal(t, "the conversation", strings.TrimPrefix(m.Conversation.ID, "conv_"), apitest.Conversation)
+		for _, bearer := range []string{apitest.Key, apitest.JanitorKey} {
+			if res := g.By(bearer, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusOK {
+				t.Errorf("%d %s", res.Status, res.Body)
 			}
 		}
-		if res := g.by(otherKey, http.MethodGet, "/v1/responses/"+m.ID, ""); res.status != http.StatusNotFound {
-			t.Errorf("to a third token: %d %s", res.status, res.body)
+		if res := g.By(apitest.OtherKey, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusNotFound {
+			t.Errorf("to a third token: %d %s", res.Status, res.Body)
 		}
 	}
 
 	// What it starts or copies is its own.
-	own := responded(t, g.respond(input("two"), bearer...))
-	copied := responded(t, g.respond(input("two", `"previous_response_id":"`+named.ID+`"`), bearer...))
-	for _, m := range []made{own, copied} {
-		refused(t, g.as(key, "openhands_default", "two", strings.TrimPrefix(m.Conversation.ID, "conv_")))
-		if res := g.by(key, http.MethodGet, "/v1/responses/"+m.ID, ""); res.status != http.StatusNotFound {
-			t.Errorf("%d %s", res.status, res.body)
+	own := apitest.Responded(t, g.Respond(apitest.Input("two"), bearer...))
+	copied := apitest.Responded(t, g.Respond(apitest.Input("two", `"previous_response_id":"`+named.ID+`"`), bearer...))
+	for _, m := range []apitest.Made{own, copied} {
+		apitest.Refused(t, g.As(apitest.Key, "openhands_default", "two", strings.TrimPrefix(m.Conversation.ID, "conv_")))
+		if res := g.By(apitest.Key, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusNotFound {
+			t.Errorf("%d %s", res.Status, res.Body)
 		}
 	}
 
-	if res := g.by(janitorKey, http.MethodDelete, "/v1/responses/"+named.ID, ""); res.status != http.StatusOK {
-		t.Errorf("%d %s", res.status, res.body)
+	if res := g.By(apitest.JanitorKey, http.MethodDelete, "/v1/responses/"+named.ID, ""); res.Status != http.StatusOK {
+		t.Errorf("%d %s", res.Status, res.Body)
 	}
-	if res := g.by(key, http.MethodGet, "/v1/responses/"+named.ID, ""); res.status != http.StatusNotFound {
-		t.Errorf("the deleted response: %d %s", res.status, res.body)
+	if res := g.By(apitest.Key, http.MethodGet, "/v1/responses/"+named.ID, ""); res.Status != http.StatusNotFound {
+		t.Errorf("the deleted response: %d %s", res.Status, res.Body)
 	}
-	if res := g.by(janitorKey, http.MethodDelete, path, ""); res.status != http.StatusOK {
-		t.Errorf("%d %s", res.status, res.body)
+	if res := g.By(apitest.JanitorKey, http.MethodDelete, path, ""); res.Status != http.StatusOK {
+		t.Errorf("%d %s", res.Status, res.Body)
 	}
-	if res := g.by(key, http.MethodGet, path, ""); res.status != http.StatusNotFound {
-		t.Errorf("the deleted conversation: %d %s", res.status, res.body)
+	if res := g.By(apitest.Key, http.MethodGet, path, ""); res.Status != http.StatusNotFound {
+		t.Errorf("the deleted conversation: %d %s", res.Status, res.Body)
 	}
 }
 
 func TestATokenForAllConversationsStopsWhatOthersRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := serve(t, script(daemontest.Say("So far."), daemontest.Hang()), withJanitor(t))
-		running := responded(t, g.respond(input("work", `"background":true`)))
+		g := apitest.Serve(t, apitest.Script(daemontest.Say("So far."), daemontest.Hang()), withJanitor(t))
+		running := apitest.Responded(t, g.Respond(apitest.Input("work", `"background":true`)))
 		synctest.Wait()
-		equal(t, "runs", len(g.runs(janitorKey)), 1)
-		equal(t, "runs of a third token", len(g.runs(otherKey)), 0)
-		stopped := object(t, []byte(g.by(janitorKey, http.MethodPost, "/v1/responses/"+running.ID+"/cancel", "").body))
-		equal(t, "the response", stopped.Status, "cancelled")
+		apitest.Equal(t, "runs", len(g.Runs(apitest.JanitorKey)), 1)
+		apitest.Equal(t, "runs of a third token", len(g.Runs(apitest.OtherKey)), 0)
+		stopped := apitest.Object(t, []byte(g.By(apitest.JanitorKey, http.MethodPost, "/v1/responses/"+running.ID+"/cancel", "").Body))
+		apitest.Equal(t, "the response", stopped.Status, "cancelled")
 
-		again := responded(t, g.respond(input("again", `"background":true`)))
+		again := apitest.Responded(t, g.Respond(apitest.Input("again", `"background":true`)))
 		synctest.Wait()
-		res := g.by(janitorKey, http.MethodPost, "/v1/conversations/"+again.Conversation.ID+"/interrupt", "")
-		contains(t, "the body", res.body, `"interrupted":true`)
+		res := g.By(apitest.JanitorKey, http.MethodPost, "/v1/conversations/"+again.Conversation.ID+"/interrupt", "")
+		apitest.Contains(t, "the body", res.Body, `"interrupted":true`)
 	})
 }
 
@@ -136,31 +118,31 @@ func TestATokenForAllConversationsStopsWhatOthersRun(t *testing.T) {
 // one sends its first message.
 func TestATokenForAllConversationsBeginsThoseOfOthers(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(daemontest.Finish("ok")), withJanitor(t))
-	id := g.do(http.MethodPost, "/v1/conversations", `{}`).header.Get(headerID)
-	contains(t, "an interrupt of nothing", g.do(http.MethodPost, "/v1/conversations/"+id+"/interrupt", "").body, `"interrupted":false`)
-	refused(t, g.as(otherKey, "openhands_default", "hi", id))
-	completed(t, g.as(janitorKey, "openhands_default", "hi", id))
-	completed(t, g.as(key, "openhands_default", "hi", id))
-	refused(t, g.as(otherKey, "openhands_default", "hi", id))
+	g := apitest.Serve(t, apitest.Script(daemontest.Finish("ok")), withJanitor(t))
+	id := g.Do(http.MethodPost, "/v1/conversations", `{}`).Header.Get(apitest.HeaderID)
+	apitest.Contains(t, "an interrupt of nothing", g.Do(http.MethodPost, "/v1/conversations/"+id+"/interrupt", "").Body, `"interrupted":false`)
+	apitest.Refused(t, g.As(apitest.OtherKey, "openhands_default", "hi", id))
+	apitest.Completed(t, g.As(apitest.JanitorKey, "openhands_default", "hi", id))
+	apitest.Completed(t, g.As(apitest.Key, "openhands_default", "hi", id))
+	apitest.Refused(t, g.As(apitest.OtherKey, "openhands_default", "hi", id))
 }
 
 // The rights of other tokens in a conversation without an owner stay the same after
 // this token was in it.
 func TestATokenForAllConversationsTakesNothingAway(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(daemontest.Finish("ok")), withJanitor(t))
-	conv, err := g.backend.Open(t.Context(), agentapi.OpenRequest{ID: conversation, Profile: "default"})
+	g := apitest.Serve(t, apitest.Script(daemontest.Finish("ok")), withJanitor(t))
+	conv, err := g.Backend.Open(t.Context(), agentapi.OpenRequest{ID: apitest.Conversation, Profile: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := conv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, bearer := range []string{janitorKey, key, otherKey} {
-		completed(t, g.as(bearer, "openhands_default", "hi", conversation))
+	for _, bearer := range []string{apitest.JanitorKey, apitest.Key, apitest.OtherKey} {
+		apitest.Completed(t, g.As(bearer, "openhands_default", "hi", apitest.Conversation))
 	}
-	refused(t, g.as(activeKey, "openhands", "hi", conversation))
+	apitest.Refused(t, g.As(apitest.ActiveKey, "openhands", "hi", apitest.Conversation))
 }
 
 // withFloors adds tokens whose agents must ask.
@@ -168,7 +150,7 @@ func withFloors(t *testing.T) func(*daemon.Config) {
 	state := t.TempDir()
 	return func(c *daemon.Config) {
 		c.StateDir = state
-		c.Tokens = rights{
+		c.Tokens = apitest.Rights{
 			riskyKey:   {ID: "id-risky", Name: "risky", Confirm: agentapi.ConfirmRisky},
 			alwaysKey:  {ID: "id-always", Name: "always", Confirm: agentapi.ConfirmAlways, AllConversations: true},
 			trustedKey: {ID: "id-trusted", Name: "trusted", Confirm: agentapi.ConfirmRisky, Workspaces: []string{workdir.Any}},
@@ -219,17 +201,17 @@ func TestTheConfirmationModeIsNotBelowThatOfTheToken(t *testing.T) {
 				if tt.change != nil {
 					change = append(change, tt.change)
 				}
-				g := serve(t, script(daemontest.Finish("ok")), change...)
+				g := apitest.Serve(t, apitest.Script(daemontest.Finish("ok")), change...)
 				for i, step := range tt.steps {
-					runs := g.backend.Runs()
-					res := g.speak(api, step.bearer, headerConfirmation, step.mode)
+					runs := g.Backend.Runs()
+					res := g.Speak(api, step.bearer, apitest.HeaderConfirmation, step.mode)
 					if step.forbidden {
-						envelope(t, res, http.StatusForbidden, "forbidden_confirmation", headerConfirmation)
-						equal(t, "runs of a refused request", g.backend.Runs()-runs, 0)
+						apitest.Envelope(t, res, http.StatusForbidden, "forbidden_confirmation", apitest.HeaderConfirmation)
+						apitest.Equal(t, "runs of a refused request", g.Backend.Runs()-runs, 0)
 					} else {
-						equal(t, "the status", res.status, http.StatusOK)
+						apitest.Equal(t, "the status", res.Status, http.StatusOK)
 					}
-					if got := g.backend.Confirmation(conversation); got != step.want {
+					if got := g.Backend.Confirmation(apitest.Conversation); got != step.want {
 						t.Errorf("the mode after request %d is %q, want %q", i, got, step.want)
 					}
 				}
@@ -238,47 +220,37 @@ func TestTheConfirmationModeIsNotBelowThatOfTheToken(t *testing.T) {
 	}
 }
 
-// speak says something in the conversation by one of the APIs.
-func (g *gateway) speak(api, bearer string, header ...string) response {
-	g.t.Helper()
-	header = append([]string{"Authorization", "Bearer " + bearer, "X-OpenHands-Repeat", "run"}, header...)
-	if api == "responses" {
-		return g.respond(input("hi", `"conversation":"`+conversation+`"`), header...)
-	}
-	return g.chat(ask("hi"), append(header, headerID, conversation)...)
-}
-
 // A mode that asks less than its name says is set again.
 func TestAPolicyThatAsksLessIsReplaced(t *testing.T) {
 	t.Parallel()
-	b := script(daemontest.Finish("ok"))
+	b := apitest.Script(daemontest.Finish("ok"))
 	b.Policy = `{"kind":"ConfirmRisky","confirm_unknown":false}`
-	g := serve(t, b, withFloors(t))
-	completed(t, g.as(riskyKey, "openhands_default", "hi", conversation))
-	if got := b.Confirmation(conversation); got != agentapi.ConfirmRisky {
+	g := apitest.Serve(t, b, withFloors(t))
+	apitest.Completed(t, g.As(riskyKey, "openhands_default", "hi", apitest.Conversation))
+	if got := b.Confirmation(apitest.Conversation); got != agentapi.ConfirmRisky {
 		t.Errorf("the mode is %q", got)
 	}
 }
 
 func TestABackendWithoutConfirmationModesRunsNothingForAFloor(t *testing.T) {
 	t.Parallel()
-	b := script(daemontest.Finish("ok"))
+	b := apitest.Script(daemontest.Finish("ok"))
 	b.NoConfirm = true
-	g := serve(t, b, withFloors(t))
+	g := apitest.Serve(t, b, withFloors(t))
 	for _, api := range []string{"chat", "responses"} {
-		envelope(t, g.speak(api, riskyKey), http.StatusForbidden, "forbidden_confirmation", headerConfirmation)
+		apitest.Envelope(t, g.Speak(api, riskyKey), http.StatusForbidden, "forbidden_confirmation", apitest.HeaderConfirmation)
 	}
-	equal(t, "runs", b.Runs(), 0)
-	completed(t, g.as(freeKey, "openhands_default", "hi", conversation))
+	apitest.Equal(t, "runs", b.Runs(), 0)
+	apitest.Completed(t, g.As(freeKey, "openhands_default", "hi", apitest.Conversation))
 }
 
 func TestHealthSaysTheModesOfTheToken(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script(), withFloors(t))
+	g := apitest.Serve(t, apitest.Script(), withFloors(t))
 	for bearer, want := range map[string]string{
 		riskyKey: `"confirmation":{"mode":"risky","lower":false}`, freeKey: `"confirmation":{"mode":"","lower":true}`,
-		trustedKey: `"confirmation":{"mode":"risky","lower":false}`, key: `"confirmation":{"mode":"","lower":false}`,
+		trustedKey: `"confirmation":{"mode":"risky","lower":false}`, apitest.Key: `"confirmation":{"mode":"","lower":false}`,
 	} {
-		contains(t, "health", g.by(bearer, http.MethodGet, "/v1/health", "").body, want)
+		apitest.Contains(t, "health", g.By(bearer, http.MethodGet, "/v1/health", "").Body, want)
 	}
 }
