@@ -119,12 +119,9 @@ func (p *response) said() completions.Said {
 }
 
 // composer returns what says what goes before the message in a conversation that may
-// have to be copied or made again.
+// have to be copied or made again. What was said before is read where it is quoted: most
+// conversations go on, or are copied.
 func (p *response) composer(instructions string) func(info agentapi.Info, forked bool) (text, kind, line string) {
-	quoted := p.api.completions.Quoted(p.Call)
-	if !p.implied {
-		quoted = openai.Quote(p.chain(), openai.MaxQuote)
-	}
 	news := ""
 	if !p.api.completions.IgnoreHistory {
 		news = chats.News(p.unknown)
@@ -136,8 +133,16 @@ func (p *response) composer(instructions string) func(info agentapi.Info, forked
 		case !info.Created:
 			return news + instructions, string(chats.Continued), ""
 		case p.fork: // which the backend cannot copy
-			return quoted, string(chats.Quoted), ""
+			return p.quoted(), string(chats.Quoted), ""
 		}
-		return quoted, string(chats.Quoted), chats.Gone
+		return p.quoted(), string(chats.Quoted), chats.Gone
 	}
+}
+
+// quoted is what a new conversation is told of what was said before.
+func (p *response) quoted() string {
+	if p.implied {
+		return p.api.completions.Quoted(p.Call)
+	}
+	return openai.Quote(p.chain(), openai.MaxQuote)
 }
