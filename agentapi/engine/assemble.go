@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -35,15 +36,15 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	if kind := stored.Text("kind"); kind != "Agent" && kind != "" {
 		return nil, agentapi.Info{}, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
 	}
-	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s)}
+	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s)}
 	suffix := stored.Object("agent_context").Text("system_message_suffix")
-	info.System, info.SystemKnown = storedagent.RecallSystem(s.Tags[tagSystem], suffix)
+	info.System, info.SystemKnown = storedagent.RecallSystem(s.Tags[tag.System], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
-	e.agent = s.Tags[tagAgent]
+	e.agent = s.Tags[tag.Agent]
 	settings, runCost := b.reopened(ctx, s, settings)
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
@@ -67,7 +68,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
-				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s), Profile: onlyProfile(s),
+				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), Profile: onlyProfile(s),
 				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				SwitchOwn: b.toRouted(host, s.ID, models),
 				Watch:     func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
@@ -117,7 +118,7 @@ func (b *Backend) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
-	cfg.Open, cfg.ReadOnly = box.Open, readOnly(s)
+	cfg.Open, cfg.ReadOnly = box.Open, tag.ReadOnly(s)
 	return prompt.New(cfg)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -17,7 +18,7 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return apierr.NotFound(id)
 	}
-	if err := checkTags(ch.Tags); err != nil {
+	if err := tag.Check(ch.Tags); err != nil {
 		return agentapi.InProcess(err)
 	}
 	if !store.Exists(c.b.cfg.Dir, id) {
@@ -36,7 +37,7 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	c.b.clear(e)
 	change := func(d *store.Dir) error {
 		if ch.Tags != nil {
-			d.State.Tags = withOwnTags(ch.Tags, d.State.Tags)
+			d.State.Tags = tag.WithOwn(ch.Tags, d.State.Tags)
 			if err := d.SaveState(true); err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ func (c controlled) tell(ctx context.Context, id string, tags map[string]string)
 	conv, err := c.b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
 	if err == nil {
 		err = conv.(*handle).conv.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
-			return withOwnTags(tags, now), othersTags(tags)
+			return tag.WithOwn(tags, now), tag.Others(tags)
 		})
 		err = errors.Join(err, conv.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -24,7 +25,7 @@ func (c controlledConversation) Copy(ctx context.Context, f control.Fork) (contr
 	if canonical, err := uuid.Parse(f.ID); err != nil || canonical != f.ID {
 		return nil, agentapi.InProcess(apierr.Refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", f.ID), err))
 	}
-	if err := checkTags(f.Tags); err != nil {
+	if err := tag.Check(f.Tags); err != nil {
 		return nil, agentapi.InProcess(err)
 	}
 	state, events, err := c.conv.Fork(ctx, f.ID, f.From)
@@ -35,7 +36,7 @@ func (c controlledConversation) Copy(ctx context.Context, f control.Fork) (contr
 		return nil, c.explain(err)
 	}
 	if f.Tags != nil {
-		state.Tags = withOwnTags(f.Tags, state.Tags)
+		state.Tags = tag.WithOwn(f.Tags, state.Tags)
 	}
 	if f.KeepMetrics {
 		now, _, err := c.conv.Record(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -14,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -91,7 +91,7 @@ func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Rec
 	if err != nil {
 		return r, &store.DamageError{File: "base_state.json", Err: err}
 	}
-	state.SecretRegistry, state.Tags = registry, othersTags(state.Tags)
+	state.SecretRegistry, state.Tags = registry, tag.Others(state.Tags)
 	if r.State, err = json.Marshal(state); err != nil {
 		return r, err
 	}
@@ -101,7 +101,7 @@ func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Rec
 	if tags, ok := shown["tags"]; ok {
 		var all map[string]string
 		if json.Unmarshal(tags, &all) == nil {
-			shown["tags"], _ = json.Marshal(othersTags(all))
+			shown["tags"], _ = json.Marshal(tag.Others(all))
 		}
 	}
 	if secrets, err := hiddenSources(shown["secrets"], ""); err == nil {
@@ -138,29 +138,4 @@ func hiddenSources(data json.RawMessage, member string) (json.RawMessage, error)
 		all.Set(member, sources)
 	}
 	return json.Marshal(all)
-}
-
-// othersTags are tags without ohgw's own; never nil.
-func othersTags(tags map[string]string) map[string]string {
-	out := make(map[string]string, len(tags))
-	for name, value := range tags {
-		if !strings.HasPrefix(name, ownTags) {
-			out[name] = value
-		}
-	}
-	return out
-}
-
-// withOwnTags are tags of others with those of ohgw that a conversation has.
-func withOwnTags(tags, now map[string]string) map[string]string {
-	out := maps.Clone(tags)
-	if out == nil {
-		out = make(map[string]string)
-	}
-	for name, value := range now {
-		if strings.HasPrefix(name, ownTags) {
-			out[name] = value
-		}
-	}
-	return out
 }

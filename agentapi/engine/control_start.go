@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -15,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
-	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/subpath"
 )
 
@@ -55,7 +54,7 @@ type beginning struct {
 
 // ofStart is what a conversation begins with that OpenHands' API starts.
 func (b *Backend) ofStart(ctx context.Context, s control.Start) (founding, error) {
-	if err := errors.Join(checkTags(s.Tags), b.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
+	if err := errors.Join(tag.Check(s.Tags), b.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
 		return founding{}, err
 	}
 	from, err := b.beginning(ctx, s)
@@ -174,32 +173,6 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 		tags: map[string]string{conversation.TagProfile: profile.Name, conversation.TagUsage: storedagent.AgentUsage},
 	}, err
 }
-
-var tagName = pattern.Of(`^[a-z0-9]+$`)
-
-// The bounds of OpenHands for a tag, and what ohgw's own begin with.
-const (
-	maxTagValue = 256
-	ownTags     = "ohgw"
-)
-
-// checkTags refuses tags that OpenHands would refuse, and those of ohgw itself.
-func checkTags(tags map[string]string) error {
-	for name, value := range tags {
-		switch {
-		case !tagName().MatchString(name):
-			return apierr.Refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
-		case len([]rune(value)) > maxTagValue:
-			return apierr.Refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
-		case isOwnTag(name):
-			return apierr.Refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
-		}
-	}
-	return nil
-}
-
-// isOwnTag reports whether a tag is one that ohgw keeps its own notes in.
-func isOwnTag(name string) bool { return strings.HasPrefix(name, ownTags) }
 
 // checkParent refuses a parent that is not there, or that works elsewhere.
 func (b *Backend) checkParent(s control.Start) error {

@@ -23,6 +23,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
@@ -191,16 +192,17 @@ type Backend struct {
 	cfg    Config
 	models *modelset.Shared
 	// schemas are those of the tools of all conversations.
-	schemas tool.Schemas
-	agents  storedagent.Cache
-	catalog *store.Catalog
-	logs    *store.Logs
-	opening apierr.Opening
-	vault   *vault.Vault
-	plugins *pluginset.Set
-	sweep   *time.Ticker
-	stop    chan struct{}
-	tidy    sync.WaitGroup
+	schemas    tool.Schemas
+	agents     storedagent.Cache
+	catalog    *store.Catalog
+	logs       *store.Logs
+	opening    apierr.Opening
+	vault      *vault.Vault
+	plugins    *pluginset.Set
+	delegation *delegation.Delegation
+	sweep      *time.Ticker
+	stop       chan struct{}
+	tidy       sync.WaitGroup
 	// released, of one place, says that a handle or a run has ended.
 	released chan struct{}
 
@@ -247,9 +249,13 @@ func New(cfg Config) *Backend {
 		cfg.IdleMemory = defaultIdleMemory
 	}
 	secrets := vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log})
+	plugins := pluginset.New(pluginset.Config{Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log})
 	b := &Backend{
+		delegation: delegation.New(delegation.Config{
+			Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets, Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log,
+		}),
 		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, vault: secrets,
-		plugins: pluginset.New(pluginset.Config{Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log}),
+		plugins: plugins,
 		models:  modelset.New(cfg.Profiles, cfg.NewModel),
 		open:    make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}

@@ -2,18 +2,16 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Fork begins another conversation with what this one knows; see
@@ -56,37 +54,26 @@ func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation,
 		if err != nil {
 			return false, b.opening.Explain(ctx, id, err)
 		}
-		if err := copyTasks(dir.Path(), c.events); err != nil {
+		if err := delegation.CopyTaskList(dir.Path(), c.events); err != nil {
 			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
 		}
 		b.vault.Copy(id, c.meta.ForkedFrom)
 		b.plugins.ShareCheckouts(ctx, c.meta.ForkedFrom, id)
-		b.copySubagents(store.Path(b.cfg.Dir, c.meta.ForkedFrom), dir.Path(), c.events)
+		b.delegation.Copy(store.Path(b.cfg.Dir, c.meta.ForkedFrom), dir.Path(), c.events)
 		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.profile})
 	})
 }
 
-// copyTasks keeps the agent's list of tasks as it was at the last of the
-// events.
-func copyTasks(dir string, events []event.Event) error {
-	var list json.RawMessage
-	for _, e := range events {
-		o, ok := e.Body.(*event.Observation)
-		if !ok || o.ToolName != "task_tracker" {
-			continue
-		}
-		var stored struct {
-			List json.RawMessage `json:"task_list"`
-		}
-		if json.Unmarshal(o.Observation, &stored) == nil && len(stored.List) > 0 {
-			list = stored.List
-		}
+// taskOpener opens the conversations of tasks, which are not in the table of those that are
+// open: they end with their task.
+type taskOpener struct{ b *Backend }
+
+// OpenDir makes the conversation of an open directory.
+func (o taskOpener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
+	e := &entry{id: req.ID}
+	conv, _, err := o.b.assemble(ctx, e, dir, req)
+	if err != nil {
+		return nil, nil, err
 	}
-	if list == nil {
-		return nil
-	}
-	if err := atomicfile.Write(filepath.Join(dir, task.FileName), list, atomicfile.Options{}); err != nil {
-		return fmt.Errorf("copy the task list: %w", err)
-	}
-	return nil
+	return &handle{backend: o.b, entry: &entry{id: req.ID}, conv: conv, info: agentapi.Info{ID: req.ID, Workspace: req.Workspace}}, conv, nil
 }

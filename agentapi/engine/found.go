@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 )
 
@@ -95,12 +96,12 @@ func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	f := founding{
 		id: req.ID, workspace: req.Workspace, agent: stored, iterations: settings.MaxIterations,
 		tags: map[string]string{
-			conversation.TagProfile: profile.Name, conversation.TagUsage: storedagent.AgentUsage, tagSystem: storedagent.SystemMark(req.System),
+			conversation.TagProfile: profile.Name, conversation.TagUsage: storedagent.AgentUsage, tag.System: storedagent.SystemMark(req.System),
 		},
 		unmade: "The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.",
 	}
 	if req.ReadOnly {
-		f.tags[tagAccess] = accessRead
+		f.tags[tag.Access] = tag.Read
 	}
 	named.mark(f.tags)
 	f.policy, f.analyzer = settings.confirm(b.cfg.Confirm)

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -21,7 +22,7 @@ func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) 
 		return agentapi.About{}, agentapi.InProcess(b.opening.Explain(ctx, id, err))
 	}
 	profile := d.Tags[conversation.TagProfile]
-	if name := d.Tags[tagAgent]; name != "" {
+	if name := d.Tags[tag.Agent]; name != "" {
 		profile = agentapi.AgentPrefix + name
 	}
 	return agentapi.About{ID: id, Created: d.Created, Title: d.Title, Profile: profile}, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
-	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -27,7 +27,7 @@ const maxHooks = 1 << 20
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	path := filepath.Join(b.cfg.Base, hookfile.Name)
 	var own hookfile.Config
-	if plugins := s.Tags[pluginset.TagHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
+	if plugins := s.Tags[tag.PluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
 		data, err := readHooks(path)
 		if err == nil && len(data) > 0 {
 			own, err = hookfile.Parse(data)

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 )
 
 // Agents are the agents that are models besides the profiles.
@@ -41,20 +42,14 @@ type Agent struct {
 	Confirm agentapi.Confirmation
 }
 
-// The tags in which a conversation remembers its agent.
-const (
-	tagAgent  = "ohgwagent"
-	tagBudget = "ohgwbudget" // of a run, in US dollars
-)
-
 // mark notes the agent in the tags of a conversation; the zero value leaves them unchanged.
 func (a Agent) mark(tags map[string]string) {
 	if a.Name == "" {
 		return
 	}
-	tags[tagAgent] = a.Name
+	tags[tag.Agent] = a.Name
 	if a.MaxRunCost > 0 {
-		tags[tagBudget] = strconv.FormatFloat(a.MaxRunCost, 'g', -1, 64)
+		tags[tag.Budget] = strconv.FormatFloat(a.MaxRunCost, 'g', -1, 64)
 	}
 }
 
@@ -138,8 +133,8 @@ func (s Settings) of(a Agent) (Settings, error) {
 // they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
 func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
-	runCost, _ = strconv.ParseFloat(s.Tags[tagBudget], 64) // no number: no limit
-	name := s.Tags[tagAgent]
+	runCost, _ = strconv.ParseFloat(s.Tags[tag.Budget], 64) // no number: no limit
+	name := s.Tags[tag.Agent]
 	if name == "" {
 		return settings, runCost
 	}

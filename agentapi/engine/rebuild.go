@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -32,9 +33,9 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if err != nil {
 		return err
 	}
-	system, known := systemOfLog(s.Tags[tagSystem], events)
+	system, known := systemOfLog(s.Tags[tag.System], events)
 	if !known {
-		delete(s.Tags, tagSystem)
+		delete(s.Tags, tag.System)
 	}
 	if s.Agent, err = storedagent.New(sourceOf(profile, settings, system), b.cfg.Seal); err != nil {
 		return err
@@ -76,7 +77,3 @@ func systemOfLog(mark string, events []event.Event) (text string, known bool) {
 	}
 	return "", false
 }
-
-// tagSystem keeps length and hash of the system text, which itself stands at
-// the end of the agent's suffix.
-const tagSystem = "ohgwsystem"

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -38,16 +39,9 @@ func (b *Backend) Allow(ctx context.Context, id string, g agentapi.Grant) error 
 			Msg: "The conversation does not run in a sandbox, so there is nothing to allow.",
 		}
 	}
-	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir, Profile: onlyProfile(state), ReadOnly: readOnly(state)}
+	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir, Profile: onlyProfile(state), ReadOnly: tag.ReadOnly(state)}
 	return agentapi.InProcess(apierr.Of(ctx, b.cfg.Allow(ctx, e, g), agentapi.ErrRefused, "The sandbox does not take this grant."))
 }
-
-// tagAccess is set where a conversation does not change its workspace.
-const tagAccess = "ohgwaccess"
-
-const accessRead = "read"
-
-func readOnly(s store.State) bool { return s.Tags[tagAccess] == accessRead }
 
 // onlyProfile is the profile that a conversation was made with, if no other has
 // answered in it.

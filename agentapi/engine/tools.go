@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -42,7 +43,9 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 	if read != nil {
 		tools = append(tools, read)
 	}
-	if t := b.taskTool(ctx, e); t != nil {
+	if t := b.delegation.Tool(ctx, delegation.Env{
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Agent: e.Agent, Shown: e.Shown, Host: e.Host,
+	}, taskOpener{b}); t != nil {
 		tools = append(tools, t)
 	}
 	if len(tools) == 0 {

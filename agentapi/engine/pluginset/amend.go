@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
@@ -124,7 +125,7 @@ func amendHooks(state *store.State, hooks hookfile.Config) error {
 		if state.Tags == nil {
 			state.Tags = make(map[string]string)
 		}
-		state.Tags[TagHooks] = "true"
+		state.Tags[tag.PluginHooks] = "true"
 	}
 	merged, err := json.Marshal(given.Merge(hooks))
 	state.HookConfig = merged

@@ -21,13 +21,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
-
-// TagHooks marks a conversation whose hook_config has hooks of plugins only: the
-// user's own hooks stay in force beside them.
-const TagHooks = "ohgwpluginhooks"
 
 // Config is what the plugins of conversations are made of. Home, Base and Path may be
 // empty.
@@ -154,7 +151,7 @@ func addHooks(s *control.Start, hooks hookfile.Config) (tags map[string]string, 
 		return nil, err
 	}
 	if given == nil {
-		tags = map[string]string{TagHooks: "true"}
+		tags = map[string]string{tag.PluginHooks: "true"}
 	} else {
 		first, err := hookfile.Parse(given)
 		if err != nil {

@@ -1,4 +1,4 @@
-package engine
+package delegation
 
 import (
 	"context"
@@ -13,32 +13,31 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 )
 
-// open makes the conversation of a task, or opens it again.
-func (t *tasks) open(ctx context.Context, task, id string, d definition.Definition, resume bool) (*conversation.Conversation, error) {
-	b := t.backend
+// enter makes the conversation of a task, or opens it again.
+func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definition, resume bool) (agentapi.Conversation, *conversation.Conversation, error) {
 	var dir *store.Dir
 	var err error
 	if resume {
-		dir, err = store.Open(t.root, id, b.cfg.storeOptions())
+		dir, err = store.Open(t.root, id, t.cfg.Options)
 	} else if dir, err = t.create(ctx, task, id, d); err == nil {
-		b.vault.Copy(id, t.env.Conversation)
+		t.cfg.Vault.Copy(id, t.env.Conversation)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	conv, _, err := b.assemble(ctx, &entry{id: id}, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
+	h, conv, err := t.open.OpenDir(ctx, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
 	if err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, nil, errors.Join(err, dir.Close())
 	}
-	return conv, nil
+	return h, conv, nil
 }
 
 // create makes the directory of a task: an agent with the parent's model, and the
 // tools and the limits of the definition.
 func (t *tasks) create(ctx context.Context, task, id string, d definition.Definition) (*store.Dir, error) {
-	b := t.backend
 	parent, err := t.env.Host.Stored(ctx)
 	if err != nil {
 		return nil, err
@@ -47,8 +46,8 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if err := json.Unmarshal(parent.Agent, &stored); err != nil {
 		return nil, err
 	}
-	tags := map[string]string{tagTask: task, tagSubagent: d.Name}
-	for _, name := range []string{conversation.TagProfile, conversation.TagUsage, tagAccess} {
+	tags := map[string]string{tag.Task: task, tag.Subagent: d.Name}
+	for _, name := range []string{conversation.TagProfile, conversation.TagUsage, tag.Access} {
 		if v, ok := parent.Tags[name]; ok {
 			tags[name] = v
 		}
@@ -58,7 +57,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	made["llm"] = stored["llm"]
 	if d.Model != definition.Inherit && d.Model != "" {
 		name := strings.TrimSuffix(d.Model, ".json")
-		profile, err := b.cfg.Profiles.Load(ctx, name)
+		profile, err := t.cfg.Profiles.Load(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -82,15 +81,15 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 		state.MaxIterations = d.MaxIterations
 	}
 	if d.MaxBudget > 0 {
-		tags[tagBudget] = strconv.FormatFloat(d.MaxBudget, 'g', -1, 64)
+		tags[tag.Budget] = strconv.FormatFloat(d.MaxBudget, 'g', -1, 64)
 	}
 	confirmed(&state, parent, d)
-	now := b.cfg.Now()
+	now := t.cfg.Now()
 	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}
 	if meta.Others, err = pluginset.Inherited(t.env.Shown); err != nil {
 		return nil, err
 	}
-	return store.Create(t.root, state, meta, b.cfg.storeOptions())
+	return store.Create(t.root, state, meta, t.cfg.Options)
 }
 
 // equip gives an agent the tools and the words of a definition. The programs that a file of
@@ -111,7 +110,7 @@ func (t *tasks) equip(made storedagent.Agent, d definition.Definition) {
 		made["mcp_config"] = d.Servers
 	}
 	if (len(d.Servers) > 0 || len(d.Hooks) > 0) && !d.User {
-		t.env.Log.Warn("MCP servers and hooks of an agent of the workspace are not used", "conversation", t.env.Conversation, "agent", d.Name, "file", d.Path)
+		t.cfg.Log.Warn("MCP servers and hooks of an agent of the workspace are not used", "conversation", t.env.Conversation, "agent", d.Name, "file", d.Path)
 	}
 }
 

@@ -1,31 +1,35 @@
-package engine
+// Package delegation gives tasks of an agent to sub-agents. Each task is a conversation of its
+// own, below the directory of its parent; the package makes and resumes it, runs one turn, and
+// charges the parent with what it costs. It opens no conversation itself: see [Opener].
+package delegation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/subagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/uuid"
-)
-
-// The tags in which the conversation of a sub-agent remembers its task.
-const (
-	tagTask     = "ohgwtask"
-	tagSubagent = "ohgwsubagent"
 )
 
 // subagents is where the conversations of sub-agents are, below that of the parent.
@@ -34,12 +38,47 @@ const subagents = "subagents"
 // taskUsage begins the key of a task in the statistics.
 const taskUsage = "task:"
 
+// Config is what conversations with sub-agents share. Home and Base may be empty.
+type Config struct {
+	Home, Base string // of the user, and OpenHands' directory of the user
+	Profiles   modelset.Profiles
+	Plugins    *pluginset.Set
+	Vault      *vault.Vault
+	Options    store.Options
+	Now        func() time.Time
+	NewID      func() string
+	Log        *slog.Logger
+}
+
+// Env is a conversation that has sub-agents.
+type Env struct {
+	Conversation string // its id
+	Dir          string // its directory
+	Workspace    string
+	Agent        json.RawMessage // as stored
+	Shown        []string        // directories of its plugins, which its box shows
+	Host         conversation.Host
+}
+
+// Opener makes the conversation of an open directory, and a handle on it.
+type Opener interface {
+	OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error)
+}
+
+// Delegation makes the tool by which an agent gives tasks to sub-agents, and copies the
+// conversations of tasks.
+type Delegation struct{ cfg Config }
+
+// New makes a delegation.
+func New(cfg Config) *Delegation { return &Delegation{cfg} }
+
 // tasks are the sub-agents of one conversation.
 type tasks struct {
-	backend *Backend
-	env     ToolEnv
-	root    string
-	agents  []definition.Definition
+	cfg    Config
+	env    Env
+	open   Opener
+	root   string
+	agents []definition.Definition
 
 	mu    sync.Mutex
 	known map[string]*taskState // by the id of the task
@@ -52,17 +91,18 @@ type taskState struct {
 	busy         bool
 }
 
-// taskTool is the tool task; nil if the agent does not have it, or is a sub-agent.
-func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
+// Tool is the tool task of a conversation; nil if its agent does not have it, or is a
+// sub-agent. open opens the conversations of tasks.
+func (l *Delegation) Tool(ctx context.Context, e Env, open Opener) tool.Tool {
 	if !storedagent.HasTasks(e.Agent) || filepath.Base(filepath.Dir(e.Dir)) == subagents {
 		return nil
 	}
-	t := &tasks{backend: b, env: e, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
-	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, b.cfg.Home, b.cfg.Base)...)
+	t := &tasks{cfg: l.cfg, env: e, open: open, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
+	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, l.cfg.Home, l.cfg.Base)...)
 	for _, p := range problems {
-		e.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
+		l.cfg.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
 	}
-	t.agents = b.plugins.Agents(e.Conversation)
+	t.agents = l.cfg.Plugins.Agents(e.Conversation)
 	for _, d := range append(found, subagent.Builtin()...) {
 		if !slices.ContainsFunc(t.agents, func(f definition.Definition) bool { return f.Name == d.Name }) {
 			t.agents = append(t.agents, d)
@@ -83,8 +123,8 @@ func (t *tasks) recall() {
 		if err != nil {
 			continue
 		}
-		if state, err := store.Peek(t.root, id); err == nil && state.Tags[tagTask] != "" {
-			t.known[state.Tags[tagTask]] = &taskState{conversation: id}
+		if state, err := store.Peek(t.root, id); err == nil && state.Tags[tag.Task] != "" {
+			t.known[state.Tags[tag.Task]] = &taskState{conversation: id}
 		}
 	}
 }
@@ -102,7 +142,7 @@ func (t *tasks) begin(resume string) (id string, state *taskState, err error) {
 		}
 		t.last++
 		id = taskID(t.last)
-		t.known[id] = &taskState{conversation: t.backend.cfg.NewID(), busy: true}
+		t.known[id] = &taskState{conversation: t.cfg.NewID(), busy: true}
 		return id, t.known[id], nil
 	}
 	state = t.known[resume]
@@ -137,11 +177,10 @@ func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, erro
 		return subagent.Outcome{}, err
 	}
 	defer t.end(state)
-	conv, err := t.open(ctx, id, state.conversation, d, a.Resume != "")
+	h, conv, err := t.enter(ctx, id, state.conversation, d, a.Resume != "")
 	if err != nil {
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
-	h := &handle{backend: t.backend, entry: &entry{id: state.conversation}, conv: conv, info: agentapi.Info{ID: state.conversation, Workspace: t.env.Workspace}}
 	label := a.Description
 	if label == "" {
 		label = id
@@ -173,7 +212,7 @@ func (t *tasks) refuse(ctx context.Context, conv *conversation.Conversation, res
 		fmt.Fprintf(&b, "- %s: %s\n", w.Tool, w.Line)
 	}
 	if err := conv.Decide(ctx, agentapi.Decision{Reason: cannotAsk}); err != nil {
-		t.env.Log.Warn("refuse actions of a sub-agent", "conversation", t.env.Conversation, "err", err)
+		t.cfg.Log.Warn("refuse actions of a sub-agent", "conversation", t.env.Conversation, "err", err)
 	}
 	return b.String()
 }

@@ -1,4 +1,4 @@
-package engine
+package delegation
 
 import (
 	"encoding/json"
@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -75,7 +78,7 @@ func (t *tasks) highestTask() int {
 	for from := ""; ; {
 		events, next, err := store.Page(root, id, from, false, scanTasks)
 		if err != nil {
-			t.env.Log.Warn("read the tasks of the log", "conversation", id, "err", err)
+			t.cfg.Log.Warn("read the tasks of the log", "conversation", id, "err", err)
 			return highest
 		}
 		highest = max(highest, historyOf(events).highest)
@@ -88,9 +91,9 @@ func (t *tasks) highestTask() int {
 // scanTasks is how many events are read at a time.
 const scanTasks = 500
 
-// copySubagents gives a copy the conversations of the tasks that its events tell of, as
+// Copy gives a copy the conversations of the tasks that its events tell of, as
 // they were then.
-func (b *Backend) copySubagents(from, to string, events []event.Event) {
+func (l *Delegation) Copy(from, to string, events []event.Event) {
 	source, target := filepath.Join(from, subagents), filepath.Join(to, subagents)
 	entries, err := os.ReadDir(source)
 	if err != nil {
@@ -102,32 +105,32 @@ func (b *Backend) copySubagents(from, to string, events []event.Event) {
 		if err != nil {
 			continue
 		}
-		if err := b.copySubagent(source, target, id, history); err != nil {
-			b.cfg.Log.Warn("a copy of a conversation lacks a task", "conversation", filepath.Base(to), "task", id, "err", err)
+		if err := l.copySubagent(source, target, id, history); err != nil {
+			l.cfg.Log.Warn("a copy of a conversation lacks a task", "conversation", filepath.Base(to), "task", id, "err", err)
 		}
 	}
 }
 
-func (b *Backend) copySubagent(source, target, id string, history taskHistory) error {
+func (l *Delegation) copySubagent(source, target, id string, history taskHistory) error {
 	state, err := store.Peek(source, id)
-	turns := history.turns[state.Tags[tagTask]]
+	turns := history.turns[state.Tags[tag.Task]]
 	if err != nil || turns == 0 {
 		return err
 	}
-	made := b.cfg.NewID()
+	made := l.cfg.NewID()
 	state, events, err := store.PeekFork(source, id, made, func(log []event.Event) []event.Event { return firstTurns(log, turns) })
 	if err != nil {
 		return err
 	}
-	now := b.cfg.Now()
-	dir, err := store.Create(target, state, store.Meta{Created: now, Updated: now, Parent: uuidOf(filepath.Dir(target)), ForkedFrom: id}, b.cfg.storeOptions(), events...)
+	now := l.cfg.Now()
+	dir, err := store.Create(target, state, store.Meta{Created: now, Updated: now, Parent: uuidOf(filepath.Dir(target)), ForkedFrom: id}, l.cfg.Options, events...)
 	if err != nil {
 		return err
 	}
-	if err := copyTasks(dir.Path(), events); err != nil {
+	if err := CopyTaskList(dir.Path(), events); err != nil {
 		return err
 	}
-	b.vault.Copy(made, id)
+	l.cfg.Vault.Copy(made, id)
 	return dir.Close()
 }
 
@@ -148,4 +151,29 @@ func firstTurns(log []event.Event, turns int) []event.Event {
 func uuidOf(dir string) string {
 	id, _ := uuid.Parse(filepath.Base(dir)) // it is one
 	return id
+}
+
+// CopyTaskList keeps the agent's list of tasks as it was at the last of the
+// events.
+func CopyTaskList(dir string, events []event.Event) error {
+	var list json.RawMessage
+	for _, e := range events {
+		o, ok := e.Body.(*event.Observation)
+		if !ok || o.ToolName != "task_tracker" {
+			continue
+		}
+		var stored struct {
+			List json.RawMessage `json:"task_list"`
+		}
+		if json.Unmarshal(o.Observation, &stored) == nil && len(stored.List) > 0 {
+			list = stored.List
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	if err := atomicfile.Write(filepath.Join(dir, task.FileName), list, atomicfile.Options{}); err != nil {
+		return fmt.Errorf("copy the task list: %w", err)
+	}
+	return nil
 }

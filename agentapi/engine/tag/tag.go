@@ -1,0 +1,89 @@
+// Package tag has the notes of ohgw in the tags of a conversation, which OpenHands' programs
+// keep as they are, and the rules for the tags of others.
+package tag
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/pattern"
+)
+
+// The tags of ohgw.
+const (
+	// System keeps length and hash of the system text, which itself stands at
+	// the end of the agent's suffix.
+	System = "ohgwsystem"
+	// Agent and Budget remember the agent of a conversation, and what a run may cost
+	// in US dollars.
+	Agent  = "ohgwagent"
+	Budget = "ohgwbudget"
+	// Access is Read where a conversation does not change its workspace.
+	Access = "ohgwaccess"
+	// PluginHooks marks a conversation whose hook_config has hooks of plugins only: the
+	// user's own hooks stay in force beside them.
+	PluginHooks = "ohgwpluginhooks"
+	// Task and Subagent remember the task of a sub-agent's conversation.
+	Task     = "ohgwtask"
+	Subagent = "ohgwsubagent"
+)
+
+// Read is the value of Access.
+const Read = "read"
+
+// The bounds of OpenHands for a tag, and what ohgw's own begin with.
+const (
+	maxValue = 256
+	own      = "ohgw"
+)
+
+var validName = pattern.Of(`^[a-z0-9]+$`)
+
+// Check refuses tags that OpenHands would refuse, and those of ohgw itself.
+func Check(tags map[string]string) error {
+	for name, value := range tags {
+		switch {
+		case !validName().MatchString(name):
+			return apierr.Refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
+		case len([]rune(value)) > maxValue:
+			return apierr.Refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxValue), nil)
+		case isOwn(name):
+			return apierr.Refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
+		}
+	}
+	return nil
+}
+
+// isOwn reports whether a tag is one that ohgw keeps its own notes in.
+func isOwn(name string) bool { return strings.HasPrefix(name, own) }
+
+// Others are tags without ohgw's own; never nil.
+func Others(tags map[string]string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for name, value := range tags {
+		if !strings.HasPrefix(name, own) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// WithOwn are tags of others with those of ohgw that a conversation has.
+func WithOwn(tags, now map[string]string) map[string]string {
+	out := maps.Clone(tags)
+	if out == nil {
+		out = make(map[string]string)
+	}
+	for name, value := range now {
+		if strings.HasPrefix(name, own) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// ReadOnly reports whether a conversation does not change its workspace.
+func ReadOnly(s store.State) bool { return s.Tags[Access] == Read }
