@@ -7,84 +7,123 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
+	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
+// assembler makes conversations of their directories.
+type assembler struct {
+	cfg        *Config
+	roster     *roster
+	models     *modelset.Shared
+	vault      *vault.Vault
+	plugins    *pluginset.Set
+	delegation *delegation.Delegation
+	schemas    *tool.Schemas // of the tools of all conversations
+}
+
+// seat is where a conversation is open.
+type seat struct {
+	memory *atomic.Int64     // gets what the conversation holds, in bytes
+	ended  func()            // called when a run has ended
+	tasks  delegation.Opener // opens the conversations of its tasks
+}
+
+// assembled is a conversation and what it was made of. It does not change.
+type assembled struct {
+	conv   *conversation.Conversation
+	info   agentapi.Info
+	words  *prompt.Prompt
+	models *modelset.Own
+	agent  string // the name of the agent that it is a conversation with; "" for a profile
+	// servers has the MCP servers once there are tools.
+	servers *atomic.Pointer[func() []agentapi.MCPServer]
+}
+
 // assemble makes the conversation of an open directory.
-func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
+func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest, at seat) (*assembled, error) {
 	if len(dir.State.Agent) == 0 {
-		if err := b.rebuildAgent(ctx, dir, req); err != nil {
-			return nil, agentapi.Info{}, err
+		if err := a.rebuildAgent(ctx, dir, req); err != nil {
+			return nil, err
 		}
 	}
 	s := dir.State
 	stored := storedagent.Agent{}
 	if err := json.Unmarshal(s.Agent, &stored); err != nil {
-		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
+		return nil, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
 	}
 	if kind := stored.Text("kind"); kind != "Agent" && kind != "" {
-		return nil, agentapi.Info{}, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
+		return nil, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
 	}
-	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s)}
-	suffix := stored.Object("agent_context").Text("system_message_suffix")
-	info.System, info.SystemKnown = storedagent.RecallSystem(s.Tags[tag.System], suffix)
-	models, choice, own := b.modelsOf(s, stored, req)
-	settings, err := b.settings(ctx)
+	models, choice, own := a.modelsOf(s, stored, req)
+	settings, err := a.roster.settings(ctx)
 	if err != nil {
-		return nil, agentapi.Info{}, err
+		return nil, err
 	}
-	e.agent = s.Tags[tag.Agent]
-	settings, runCost := b.reopened(ctx, s, settings)
+	settings, runCost := a.roster.reopened(ctx, s, settings)
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
 	}
-	secrets, err := b.vault.Of(s, settings.Agent)
+	secrets, err := a.vault.Of(s, settings.Agent)
 	if err != nil {
-		return nil, agentapi.Info{}, err
+		return nil, err
 	}
-	words := b.prompt(s, stored)
-	b.cfg.Opened(s.Workspace.WorkingDir)
-	e.words, e.models = words, models
-	e.servers.Store(nil)
-	hadShell, shown := hadShell(dir), b.plugins.Shown(dir.Meta()) // the directory is the conversation's once that is open
-	servers, lost := b.vault.Servers(s.ID, stored, settings.Agent)
-	hooks, err := b.hooks(s)
+	words := a.prompt(s, stored)
+	a.cfg.Opened(s.Workspace.WorkingDir)
+	var status atomic.Pointer[func() []agentapi.MCPServer]
+	hadShell, shown := hadShell(dir), a.plugins.Shown(dir.Meta()) // the directory is the conversation's once that is open
+	servers, lost := a.vault.Servers(s.ID, stored, settings.Agent)
+	hooks, err := a.hooks(s)
 	if err != nil {
-		return nil, agentapi.Info{}, err
+		return nil, err
 	}
-	cfg := conversation.Config{
-		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
+	conv, err := conversation.Open(conversation.Config{
+		Dir: dir, Models: models, Schemas: a.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
-			tools, err := b.tools(ctx, ToolEnv{
+			tools, err := a.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), Profile: onlyProfile(s),
-				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
-				SwitchOwn: b.toRouted(host, s.ID, models),
-				Watch:     func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
-			}, words.Skills(), hooks)
+				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
+				SwitchOwn: a.toRouted(host, s.ID, models),
+				Watch:     func(servers func() []agentapi.MCPServer) { status.Store(&servers) },
+			}, words.Skills(), hooks, at.tasks)
 			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))
 			}
 			return tools, err
 		},
-		Prompt: words, Hooks: hooks, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
-		Concurrency: storedagent.Concurrency(stored), PromptSize: b.cfg.PromptSize, MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
-		RunEnded: b.look, Memory: &e.memory,
-		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
+		Prompt: words, Hooks: hooks, Titles: a.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
+		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRunCost: runCost, Grace: a.cfg.Grace,
+		RunEnded: at.ended, Memory: at.memory,
+		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
+	})
+	if err != nil {
+		return nil, err
 	}
-	conv, err := conversation.Open(cfg)
-	return conv, info, err
+	return &assembled{conv: conv, info: infoOf(s, stored), words: words, models: models, agent: s.Tags[tag.Agent], servers: &status}, nil
+}
+
+// infoOf is what the state and the agent of a conversation say about it.
+func infoOf(s store.State, stored storedagent.Agent) agentapi.Info {
+	system, known := storedagent.RecallSystem(s.Tags[tag.System], stored.Object("agent_context").Text("system_message_suffix"))
+	return agentapi.Info{
+		ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), System: system, SystemKnown: known,
+	}
 }
 
 // hadShell reports whether the log has a result of a terminal. A log that cannot
@@ -98,15 +137,15 @@ func hadShell(dir *store.Dir) bool {
 }
 
 // prompt is what the agent is told, by what is stored of it.
-func (b *Backend) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt {
+func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt {
 	words := stored.Object("agent_context")
 	cfg := prompt.Config{
-		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: b.cfg.Home, Base: b.cfg.Base}, Static: stored.Text("system_prompt"), Persona: stored.Text("persona"),
+		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: a.cfg.Home, Base: a.cfg.Base}, Static: stored.Text("system_prompt"), Persona: stored.Text("persona"),
 		Suffix: words.Text("system_message_suffix"), MessageSuffix: words.Text("user_message_suffix"),
 		NoRisk: string(stored.Object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
 		NoDate: string(words["current_datetime"]) == "null",
-		Now:    b.cfg.Now,
-		Warn:   func(err error) { b.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
+		Now:    a.cfg.Now,
+		Warn:   func(err error) { a.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
 	}
 	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
 	cfg.Given = skill.Given(words["skills"])
@@ -116,7 +155,7 @@ func (b *Backend) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt
 	cfg.ProjectFirst = string(words["load_project_skills"]) == "true"
 	cfg.Memory = words.Text("memory_context")
 	cfg.Secrets = secretNames(s.SecretRegistry)
-	box := b.Sandbox(context.Background())
+	box := a.cfg.sandbox()
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
 	cfg.Open, cfg.ReadOnly = box.Open, tag.ReadOnly(s)
 	return prompt.New(cfg)
@@ -137,17 +176,6 @@ func secretNames(registry json.RawMessage) []prompt.Secret {
 		list = append(list, prompt.Secret{Name: name, Description: stored.Sources[name].Description})
 	}
 	return list
-}
-
-func (b *Backend) profileNames(ctx context.Context) ([]string, error) {
-	list, err := b.Profiles(ctx)
-	names := make([]string, 0, len(list))
-	for _, p := range list {
-		if p.Agent == "" {
-			names = append(names, p.Name)
-		}
-	}
-	return names, err
 }
 
 // lostText is what the model and the person read about servers that cannot be used here.

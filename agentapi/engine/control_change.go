@@ -27,14 +27,6 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	if ch.Tags != nil {
 		c.tell(ctx, id, ch.Tags)
 	}
-	e, err := c.b.acquire(id)
-	if err != nil {
-		return err
-	}
-	defer c.b.release(e)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c.b.clear(e)
 	change := func(d *store.Dir) error {
 		if ch.Tags != nil {
 			d.State.Tags = tag.WithOwn(ch.Tags, d.State.Tags)
@@ -44,12 +36,14 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 		}
 		return d.Retitle(c.b.cfg.Now(), ch.Title)
 	}
-	if e.conv != nil {
-		err = e.conv.Change(ctx, change)
-	} else {
-		err = store.Amend(c.b.cfg.Dir, id, c.b.cfg.storeOptions(), change)
-	}
-	return agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+	return c.b.table.alone(id, func(e *entry) (err error) {
+		if e.now != nil {
+			err = e.now.conv.Change(ctx, change)
+		} else {
+			err = store.Amend(c.b.cfg.Dir, id, c.b.cfg.storeOptions(), change)
+		}
+		return agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+	})
 }
 
 // tell replaces the tags of a conversation by an event.

@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -78,27 +77,10 @@ func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMe
 	if err != nil {
 		return c.explain(err)
 	}
-	models := c.entry.models
+	models := c.models
 	usage, added := models.Add(model)
 	if usage == choice.Usage && (!added || choice.Profile != "") {
 		return nil // it answers already
 	}
-	return c.explain(b.switchOwn(ctx, c.conv, c.info.ID, models, usage))
-}
-
-// ownSwitcher is a conversation, or what its tools see of it.
-type ownSwitcher interface {
-	SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error
-}
-
-// switchOwn makes the following calls go to the model of a conversation's own that has a
-// usage id.
-func (b *Backend) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *modelset.Own, usage string) error {
-	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
-		changed, err := b.vault.WithModel(id, stored, models.Object(usage))
-		if err == nil {
-			models.Take(usage)
-		}
-		return changed, err
-	})
+	return c.explain(b.assembler.switchOwn(ctx, c.conv, c.info.ID, models, usage))
 }

@@ -86,7 +86,7 @@ func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return store.Log{}, apierr.NotFound(id)
 	}
-	if conv := c.b.live(id); conv != nil {
+	if conv := c.b.table.live(id); conv != nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
 		defer cancel()
 		if log, err := conv.Log(ctx); err == nil {

@@ -73,7 +73,7 @@ func (c controlled) Children(ctx context.Context, ids ...string) (map[string][]s
 // listed are the conversations with a status, as they are now: those that are open
 // here by what they say themselves.
 func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Listed, error) {
-	c.b.catalog.Note(c.b.openIDs()...)
+	c.b.catalog.Note(c.b.table.openIDs()...)
 	list, err := c.b.catalog.List()
 	if err != nil {
 		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The conversations cannot be listed; check that ohgw's conversations directory is readable."))
@@ -81,42 +81,13 @@ func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Li
 	if status == "" {
 		return list, nil
 	}
-	now := c.b.statuses(ctx)
+	now := c.b.table.statuses(ctx)
 	return slices.DeleteFunc(list, func(l store.Listed) bool {
 		if live, open := now[l.ID]; open {
 			return live != status
 		}
 		return store.StatusNow(c.b.cfg.Dir, l.ID, l.Status, c.b.cfg.storeOptions()) != status
 	}), nil
-}
-
-// statuses are those of the conversations that are open here and answer.
-func (b *Backend) statuses(ctx context.Context) map[string]event.Status {
-	ids := b.openIDs()
-	ctx, cancel := context.WithTimeout(ctx, liveTime)
-	defer cancel()
-	now := make(map[string]event.Status, len(ids))
-	for _, id := range ids {
-		conv := b.live(id)
-		if conv == nil {
-			continue
-		}
-		if status, err := conv.Status(ctx); err == nil {
-			now[id] = status
-		}
-	}
-	return now
-}
-
-// openIDs are the conversations that are open here, or on their way.
-func (b *Backend) openIDs() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ids := make([]string, 0, len(b.open))
-	for id := range b.open {
-		ids = append(ids, id)
-	}
-	return ids
 }
 
 // ordered compares conversations for a list. What was made at the same time is in

@@ -11,8 +11,8 @@ import (
 // settled when the conversation is opened, so it is closed for that and opened again.
 func (c controlled) LoadPlugin(ctx context.Context, id, ref string) error {
 	conv, err := c.b.entered(ctx, id, func(e *entry) (bool, error) {
-		c.b.expect(e, true)
-		c.b.clear(e)
+		c.b.table.expect(e, true)
+		c.b.table.clear(e)
 		if err := c.b.loadPlugin(ctx, e, id, ref); err != nil {
 			return false, err
 		}
@@ -34,15 +34,15 @@ func (b *Backend) loadPlugin(ctx context.Context, e *entry, id, ref string) erro
 	if err != nil {
 		return err
 	}
-	if e.conv != nil {
-		working, err := e.conv.Working(ctx)
+	if e.now != nil {
+		working, err := e.now.conv.Working(ctx)
 		if err != nil || working {
 			return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The agent is working; pause it, or wait for the end of its run, and load the plugin then.", Err: err}
 		}
-		if err := e.conv.CloseForChange(); err != nil {
+		if err := e.now.conv.CloseForChange(); err != nil {
 			b.cfg.Log.Warn("close conversation", "conversation", id, "err", err)
 		}
-		e.conv = nil
+		e.now = nil
 	}
 	return b.opening.Explain(ctx, id, store.Amend(b.cfg.Dir, id, b.cfg.storeOptions(), func(d *store.Dir) error { return b.plugins.Amend(d, p) }))
 }

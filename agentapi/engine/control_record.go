@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
@@ -37,7 +36,7 @@ func (c controlled) Record(ctx context.Context, id string) (control.Record, erro
 }
 
 func (c controlled) record(ctx context.Context, id string) (control.Record, error) {
-	if conv := c.b.live(id); conv != nil {
+	if conv := c.b.table.live(id); conv != nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
 		defer cancel()
 		if state, meta, err := conv.Record(ctx); err == nil {
@@ -54,18 +53,6 @@ func (c controlled) record(ctx context.Context, id string) (control.Record, erro
 		return control.Record{}, err
 	}
 	return c.recordOf(state, meta)
-}
-
-// live is a conversation that is open here, nil if it is not, or is on its way.
-func (b *Backend) live(id string) *conversation.Conversation {
-	b.mu.Lock()
-	e := b.open[id]
-	b.mu.Unlock()
-	if e == nil || !e.mu.TryLock() {
-		return nil
-	}
-	defer e.mu.Unlock()
-	return e.conv
 }
 
 // recordOf is a conversation for others: without secrets, and without the tags in

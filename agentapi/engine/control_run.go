@@ -86,7 +86,7 @@ func (c controlledConversation) AddSecrets(ctx context.Context, sources map[stri
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return err
 	}
-	words, _ := c.backend.opened(c.info.ID)
+	words, _ := c.backend.table.opened(c.info.ID)
 	return c.explain(c.conv.AddSecrets(ctx, conversation.Secrets{
 		Values: values, Stored: stored.Sources,
 		Added: func(registry json.RawMessage) {

@@ -11,13 +11,9 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -187,34 +183,58 @@ type ToolEnv struct {
 	Log      *slog.Logger
 }
 
-// Backend runs conversations in this process.
+// Backend runs conversations in this process. It joins what it is made of: the conversations
+// that are open, and how one is opened, made, continued or removed. What OpenHands' own
+// programs may do besides is in [controlled].
 type Backend struct {
-	cfg    Config
-	models *modelset.Shared
-	// schemas are those of the tools of all conversations.
-	schemas    tool.Schemas
-	agents     storedagent.Cache
-	catalog    *store.Catalog
-	logs       *store.Logs
-	opening    apierr.Opening
+	cfg       *Config
+	opening   apierr.Opening
+	roster    *roster
+	founder   *founder
+	assembler *assembler
+	table     *table
+	catalog   *store.Catalog
+	logs      *store.Logs
+
 	vault      *vault.Vault
 	plugins    *pluginset.Set
 	delegation *delegation.Delegation
-	sweep      *time.Ticker
-	stop       chan struct{}
-	tidy       sync.WaitGroup
-	// released, of one place, says that a handle or a run has ended.
-	released chan struct{}
-
-	mu     sync.Mutex
-	open   map[string]*entry
-	closed bool
 }
 
 var _ agentapi.Backend = (*Backend)(nil)
 
 // New makes a backend. Close ends it.
-func New(cfg Config) *Backend {
+func New(given Config) *Backend {
+	cfg := given.complete()
+	roster := &roster{cfg: cfg}
+	secrets := vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log})
+	plugins := pluginset.New(pluginset.Config{
+		Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log,
+	})
+	tasks := delegation.New(delegation.Config{
+		Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets,
+		Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log,
+	})
+	catalog := store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
+		if cfg.TellsLeftOut {
+			return
+		}
+		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
+	})
+	return &Backend{
+		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, roster: roster,
+		founder: &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)},
+		assembler: &assembler{
+			cfg: cfg, roster: roster, models: modelset.New(cfg.Profiles, cfg.NewModel), vault: secrets, plugins: plugins, delegation: tasks, schemas: new(tool.Schemas),
+		},
+		table:   newTable(tableConfig{Idle: cfg.Idle, MaxIdle: cfg.MaxIdle, IdleMemory: cfg.IdleMemory, Catalog: catalog, Now: cfg.Now, Log: cfg.Log}),
+		catalog: catalog, logs: store.NewLogs(cfg.Dir, cfg.Now),
+		vault: secrets, plugins: plugins, delegation: tasks,
+	}
+}
+
+// complete is the configuration with the defaults of what it leaves out.
+func (cfg Config) complete() *Config {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -248,92 +268,31 @@ func New(cfg Config) *Backend {
 	if cfg.IdleMemory == 0 {
 		cfg.IdleMemory = defaultIdleMemory
 	}
-	secrets := vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log})
-	plugins := pluginset.New(pluginset.Config{Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log})
-	b := &Backend{
-		delegation: delegation.New(delegation.Config{
-			Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets, Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log,
-		}),
-		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, vault: secrets,
-		plugins: plugins,
-		models:  modelset.New(cfg.Profiles, cfg.NewModel),
-		open:    make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
-	}
-	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
-		if cfg.TellsLeftOut {
-			return
-		}
-		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
-	})
-	b.logs = store.NewLogs(cfg.Dir, cfg.Now)
-	b.tidy.Go(b.closeIdle)
-	return b
+	return &cfg
 }
 
 // Status reports that the engine is there: it is in this process.
 func (b *Backend) Status(context.Context) agentapi.Status {
 	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version, SharesFiles: true}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+	if b.table.ended() {
 		s.Err = errClosed
 	}
 	return s
 }
 
-var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine was closed; start it again.", InProcess: true}
-
-// Profiles lists the profiles as they are now.
+// Profiles lists the profiles and the agents as they are now.
 func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
-	list, err := b.cfg.Profiles.List(ctx)
-	if err != nil {
-		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
-	}
-	if list, err = b.withAgents(ctx, list); err != nil {
-		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The agents cannot be listed."))
-	}
-	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
-	return list, nil
+	return b.roster.list(ctx)
 }
 
 // Pause ends the run of an open conversation after the step in flight.
 func (b *Backend) Pause(ctx context.Context, id string) error {
-	b.mu.Lock()
-	e := b.open[id]
-	b.mu.Unlock()
-	if e == nil {
+	now := b.table.current(id)
+	if now == nil {
 		return nil // nothing runs
 	}
-	e.mu.Lock()
-	conv := e.conv
-	e.mu.Unlock()
-	if conv == nil {
-		return nil
-	}
-	return conv.Pause(ctx)
+	return now.conv.Pause(ctx)
 }
 
 // Close interrupts all runs and closes all conversations.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return nil
-	}
-	b.closed = true
-	entries := make([]*entry, 0, len(b.open))
-	for _, e := range b.open {
-		entries = append(entries, e)
-	}
-	b.mu.Unlock()
-	close(b.stop)
-	b.sweep.Stop()
-	b.tidy.Wait()
-	errs := make([]error, len(entries))
-	var all sync.WaitGroup
-	for i, e := range entries {
-		all.Go(func() { errs[i] = b.shut(e, false) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
+func (b *Backend) Close() error { return b.table.close() }

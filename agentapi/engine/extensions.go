@@ -38,15 +38,15 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	if err := json.Unmarshal(state.Agent, &stored); err != nil {
 		return out, &store.DamageError{File: "base_state.json", Err: err}
 	}
-	words, status := b.opened(id)
+	words, status := b.table.opened(id)
 	if words == nil {
-		words = b.prompt(state, stored)
+		words = b.assembler.prompt(state, stored)
 	}
 	out.Skills = listSkills(words, stored.Object("llm").Text("model"))
 	if status != nil {
 		out.Servers = status()
 	}
-	settings, err := b.settings(ctx)
+	settings, err := b.roster.settings(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -61,26 +61,6 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	}
 	slices.SortFunc(out.Servers, func(x, y agentapi.MCPServer) int { return strings.Compare(x.Name, y.Name) })
 	return out, nil
-}
-
-// opened are the prompt and the MCP servers of a conversation that is open here;
-// nil where there is none, or no tools yet.
-func (b *Backend) opened(id string) (words *prompt.Prompt, status func() []agentapi.MCPServer) {
-	b.mu.Lock()
-	e := b.open[id]
-	b.mu.Unlock()
-	if e == nil {
-		return nil, nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.conv == nil {
-		return nil, nil
-	}
-	if f := e.servers.Load(); f != nil {
-		status = *f
-	}
-	return e.words, status
 }
 
 // listSkills are the skills of a prompt for the model, and what was left out.

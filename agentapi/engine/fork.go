@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
@@ -43,8 +44,8 @@ type copying struct {
 func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation, error) {
 	id := c.state.ID
 	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
-		b.clear(e)
-		if e.conv != nil {
+		b.table.clear(e)
+		if e.now != nil {
 			return false, b.opening.Explain(ctx, id, store.ErrExists)
 		}
 		if about, err := store.PeekMeta(b.cfg.Dir, c.meta.ForkedFrom); err == nil {
@@ -70,10 +71,11 @@ type taskOpener struct{ b *Backend }
 
 // OpenDir makes the conversation of an open directory.
 func (o taskOpener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
-	e := &entry{id: req.ID}
-	conv, _, err := o.b.assemble(ctx, e, dir, req)
+	var memory atomic.Int64
+	made, err := o.b.assembler.assemble(ctx, dir, req, seat{memory: &memory, ended: o.b.table.look, tasks: o})
 	if err != nil {
 		return nil, nil, err
 	}
-	return &handle{backend: o.b, entry: &entry{id: req.ID}, conv: conv, info: agentapi.Info{ID: req.ID, Workspace: req.Workspace}}, conv, nil
+	v := visit{assembled: made, entry: &entry{id: req.ID}, info: agentapi.Info{ID: req.ID, Workspace: req.Workspace}}
+	return &handle{visit: v, backend: o.b}, made.conv, nil
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
@@ -41,11 +43,20 @@ type founding struct {
 	undo func()
 }
 
+// founder finds what new conversations begin with, and makes their directories.
+type founder struct {
+	cfg     *Config
+	roster  *roster
+	vault   *vault.Vault
+	plugins *pluginset.Set
+	agents  *storedagent.Cache
+}
+
 // found makes the directory of a new conversation that is not a copy or a part of another.
-func (b *Backend) found(begin func() (founding, error)) (dir *store.Dir, err error) {
+func (r *founder) found(begin func() (founding, error)) (dir *store.Dir, err error) {
 	f, err := begin()
 	if err == nil {
-		dir, err = f.create(&b.cfg, b.vault.Seal)
+		dir, err = f.create(r.cfg, r.vault.Seal)
 	}
 	if err != nil && f.undo != nil && !errors.Is(err, store.ErrExists) {
 		f.undo()
@@ -84,12 +95,12 @@ func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store
 }
 
 // ofTurn is what a conversation begins with whose first turn names a profile or an agent.
-func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (founding, error) {
-	profile, settings, named, err := b.ingredients(ctx, req.Profile, req.Workspace)
+func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (founding, error) {
+	profile, settings, named, err := r.roster.ingredients(ctx, req.Profile, req.Workspace)
 	if err != nil {
 		return founding{}, err
 	}
-	stored, err := b.agents.Of(sourceOf(profile, settings, req.System), b.cfg.Seal)
+	stored, err := r.agents.Of(sourceOf(profile, settings, req.System), r.cfg.Seal)
 	if err != nil {
 		return founding{}, err
 	}
@@ -104,8 +115,8 @@ func (b *Backend) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 		f.tags[tag.Access] = tag.Read
 	}
 	named.mark(f.tags)
-	f.policy, f.analyzer = settings.confirm(b.cfg.Confirm)
-	f.secrets, err = b.vault.OfSettings(settings.Agent)
+	f.policy, f.analyzer = settings.confirm(r.cfg.Confirm)
+	f.secrets, err = r.vault.OfSettings(settings.Agent)
 	return f, err
 }
 
@@ -115,7 +126,7 @@ func sourceOf(p modelset.Profile, s Settings, system string) storedagent.Source 
 }
 
 // foundingOf is what a request of OpenHands' API and its agent come to.
-func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err error) {
+func (r *founder) foundingOf(s control.Start, from beginning) (f founding, err error) {
 	f = founding{
 		id: s.ID, workspace: s.Workspace, iterations: from.settings.MaxIterations, noStuck: s.NoStuck, policy: s.Policy, tags: maps.Clone(s.Tags),
 		unmade: "The workspace of the conversation cannot be created; make its directory writable, or use another one.",
@@ -127,7 +138,7 @@ func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err e
 		f.tags = make(map[string]string)
 	}
 	maps.Copy(f.tags, from.tags)
-	if f.agent, err = sealed(from.agent, b.vault.Seal); err != nil {
+	if f.agent, err = sealed(from.agent, r.vault.Seal); err != nil {
 		return founding{}, err
 	}
 	if f.hooks, err = hook.Stored(s.Hooks); err != nil {
@@ -136,7 +147,7 @@ func (b *Backend) foundingOf(s control.Start, from beginning) (f founding, err e
 	if string(s.Analyzer) != "null" {
 		f.analyzer = s.Analyzer
 	}
-	if f.secrets, err = b.givenSecrets(s, from); err != nil {
+	if f.secrets, err = r.givenSecrets(s, from); err != nil {
 		return founding{}, err
 	}
 	f.meta, err = metaOf(s)
@@ -163,21 +174,21 @@ func checkAnalyzer(given json.RawMessage) error {
 
 // givenSecrets are the secrets of a new conversation. What cannot be stored is kept beside
 // it.
-func (b *Backend) givenSecrets(s control.Start, from beginning) (*secretenv.Registry, error) {
+func (r *founder) givenSecrets(s control.Start, from beginning) (*secretenv.Registry, error) {
 	plain, err := json.Marshal(from.agent)
 	if err != nil {
 		return nil, err
 	}
-	registry, err := b.vault.OfSettings(plain)
+	registry, err := r.vault.OfSettings(plain)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.vault.Give(registry, s.Secrets); err != nil || b.cfg.Seal != nil {
+	if err := r.vault.Give(registry, s.Secrets); err != nil || r.cfg.Seal != nil {
 		return registry, err
 	}
 	values, err := registry.Encode(storedagent.InClear)
 	if err == nil {
-		b.vault.Keep(s.ID, vault.Clear{Agent: plain, Secrets: values})
+		r.vault.Keep(s.ID, vault.Clear{Agent: plain, Secrets: values})
 	}
 	return registry, err
 }
@@ -197,18 +208,35 @@ func metaOf(s control.Start) (store.Meta, error) {
 	return meta, nil
 }
 
-// confirm is the policy of a new conversation, and its analyzer: what was chosen for this
-// engine, or else what the settings say. A nil value leaves what OpenHands begins with.
-func (s Settings) confirm(chosen agentapi.Confirmation) (policy, analyzer json.RawMessage) {
-	if chosen == "" {
-		chosen = s.Confirm
+// ofStart is what a conversation begins with that OpenHands' API starts.
+func (r *founder) ofStart(ctx context.Context, s control.Start) (founding, error) {
+	if err := errors.Join(tag.Check(s.Tags), r.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
+		return founding{}, err
 	}
-	chosen = chosen.Stricter(s.least)
-	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
-		analyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	from, err := r.beginning(ctx, s)
+	if err != nil {
+		return founding{}, err
 	}
-	if chosen != "" {
-		policy = chosen.Policy()
+	if err := from.agent.AddClientTools(s.Request); err != nil {
+		return founding{}, err
 	}
-	return policy, analyzer
+	if s.Prepare != nil {
+		if err := s.Prepare(ctx, &s); err != nil {
+			return founding{}, err
+		}
+	}
+	if s.Suffix != "" {
+		from.agent.AddSuffix(s.Suffix)
+	}
+	from.agent.Date(r.cfg.Now())
+	from.agent.AddLaunchSkills(s.Skills, skill.User{Home: r.cfg.Home, Base: r.cfg.Base})
+	tags, err := r.plugins.Add(ctx, &s, from.agent)
+	if err != nil {
+		return founding{}, err
+	}
+	if len(tags) > 0 {
+		maps.Copy(tags, from.tags)
+		from.tags = tags
+	}
+	return r.foundingOf(s, from)
 }

@@ -7,17 +7,15 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// handle is one opening of a conversation.
+// handle is a conversation as the seam has it.
 type handle struct {
+	visit
+
 	backend *Backend
-	entry   *entry
-	conv    *conversation.Conversation
-	info    agentapi.Info
 	once    sync.Once
 }
 
@@ -47,7 +45,7 @@ func (h *handle) Decide(ctx context.Context, d agentapi.Decision) error {
 func (h *handle) Interrupt(ctx context.Context) error { return h.explain(h.conv.Interrupt(ctx)) }
 
 func (h *handle) Switch(ctx context.Context, profile string) error {
-	if err := h.backend.mayBecome(ctx, h.entry.agent, profile); err != nil {
+	if err := h.backend.roster.mayBecome(ctx, h.agent, profile); err != nil {
 		return err
 	}
 	_, err := h.conv.Switch(ctx, profile)
@@ -64,7 +62,7 @@ func (h *handle) Condense(ctx context.Context) (agentapi.Condensed, error) {
 }
 
 func (h *handle) Close() error {
-	h.once.Do(func() { h.backend.release(h.entry) })
+	h.once.Do(func() { h.backend.table.release(h.entry) })
 	return nil
 }
 

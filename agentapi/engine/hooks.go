@@ -24,10 +24,10 @@ const maxHooks = 1 << 20
 // hooks returns the hooks of a conversation: those of its request, or else those of the
 // user, in OpenHands' directory, and of its plugins. Hooks of the workspace are left out:
 // they came with what was cloned there, and the user has not allowed them.
-func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
-	path := filepath.Join(b.cfg.Base, hookfile.Name)
+func (a *assembler) hooks(s store.State) (*hook.Runner, error) {
+	path := filepath.Join(a.cfg.Base, hookfile.Name)
 	var own hookfile.Config
-	if plugins := s.Tags[tag.PluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && b.cfg.Base != "" {
+	if plugins := s.Tags[tag.PluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && a.cfg.Base != "" {
 		data, err := readHooks(path)
 		if err == nil && len(data) > 0 {
 			own, err = hookfile.Parse(data)
@@ -50,29 +50,29 @@ func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	if all == nil {
 		return nil, nil
 	}
-	files := hook.FilesOf(given, false, b.cfg.Home, b.cfg.Base)
-	maps.Copy(files, hook.FilesOf(own, true, b.cfg.Home, b.cfg.Base))
-	return hook.New(hook.Config{Hooks: all, Dir: s.Workspace.WorkingDir, Session: s.ID, Files: files, Repair: b.repairHooks()}), nil
+	files := hook.FilesOf(given, false, a.cfg.Home, a.cfg.Base)
+	maps.Copy(files, hook.FilesOf(own, true, a.cfg.Home, a.cfg.Base))
+	return hook.New(hook.Config{Hooks: all, Dir: s.Workspace.WorkingDir, Session: s.ID, Files: files, Repair: a.repairHooks()}), nil
 }
 
 // repairHooks says what to do about a hook whose program is not there.
-func (b *Backend) repairHooks() string {
+func (a *assembler) repairHooks() string {
 	const all = "Make it executable, and check that its interpreter is there."
-	if b.cfg.Base == "" {
+	if a.cfg.Base == "" {
 		return all
 	}
-	return "Hooks run in the sandbox: put the program and what it needs into " + filepath.Join(b.cfg.Base, hook.Directory) +
+	return "Hooks run in the sandbox: put the program and what it needs into " + filepath.Join(a.cfg.Base, hook.Directory) +
 		", which the sandbox of hooks shows, or show its directory: ohgw sandbox allow read DIRECTORY. " + all
 }
 
 // hookBox is the box in which hooks run: that of the agent, or one that shows their
 // programs, too, which the agent does not see.
-func (b *Backend) hookBox(ctx context.Context, agent sandbox.Box, e ToolEnv, hooks *hook.Runner) (sandbox.Box, error) {
+func (a *assembler) hookBox(ctx context.Context, agent sandbox.Box, e ToolEnv, hooks *hook.Runner) (sandbox.Box, error) {
 	files := hooks.Files()
 	if level := agent.Level(); len(files) == 0 || level == sandbox.Off || level == sandbox.External {
 		return agent, nil
 	}
-	return b.cfg.Boxes(ctx, BoxEnv{
+	return a.cfg.Boxes(ctx, BoxEnv{
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Read: files, Shown: e.Shown,
 	})
 }

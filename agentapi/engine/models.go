@@ -13,18 +13,18 @@ import (
 
 // modelsOf are the models of a conversation that is opened, and the one that answers.
 // own says that it is its own, of no profile.
-func (b *Backend) modelsOf(s store.State, stored storedagent.Agent, req agentapi.OpenRequest) (all *modelset.Own, choice conversation.Choice, own bool) {
-	defer func() { b.addRouted(all, s.ID, stored) }() // besides those that are found here
+func (a *assembler) modelsOf(s store.State, stored storedagent.Agent, req agentapi.OpenRequest) (all *modelset.Own, choice conversation.Choice, own bool) {
+	defer func() { a.addRouted(all, s.ID, stored) }() // besides those that are found here
 	choice = conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
 	if choice.Profile != "" {
 		if choice.Usage == "" {
 			choice.Usage = storedagent.AgentUsage
 		}
-		return modelset.NewOwn(b.models, storedagent.Agent{}), choice, false
+		return modelset.NewOwn(a.models, storedagent.Agent{}), choice, false
 	}
-	plain, usable := b.vault.PlainAgent(s.ID, stored)
+	plain, usable := a.vault.PlainAgent(s.ID, stored)
 	if usable || req.Profile == "" {
-		all = modelset.NewOwn(b.models, plain)
+		all = modelset.NewOwn(a.models, plain)
 		return all, conversation.Choice{Usage: all.MainUsage()}, true
 	}
 	// Its key is not here: one of our profiles answers in its place.
@@ -32,16 +32,16 @@ func (b *Backend) modelsOf(s store.State, stored storedagent.Agent, req agentapi
 	if choice.Usage == "" {
 		choice.Usage = storedagent.AgentUsage
 	}
-	return modelset.NewOwn(b.models, storedagent.Agent{}), choice, false
+	return modelset.NewOwn(a.models, storedagent.Agent{}), choice, false
 }
 
 // addRouted makes the LLMs of an agent's meta-profile those of its conversation, each as one
 // that chooses and as one that answers.
-func (b *Backend) addRouted(models *modelset.Own, id string, stored storedagent.Agent) {
+func (a *assembler) addRouted(models *modelset.Own, id string, stored storedagent.Agent) {
 	if storedagent.RouteParamsOf(stored).LLMs == nil {
 		return
 	}
-	plain, _ := b.vault.PlainAgent(id, stored)
+	plain, _ := a.vault.PlainAgent(id, stored)
 	for name, object := range storedagent.RouteParamsOf(plain).LLMs {
 		for _, usage := range []string{storedagent.ClassifierUsage(name), storedagent.ProfileUsage(name)} {
 			model := storedagent.Agent{}
@@ -55,12 +55,29 @@ func (b *Backend) addRouted(models *modelset.Own, id string, stored storedagent.
 }
 
 // toRouted makes the next call go to an LLM of the agent's meta-profile.
-func (b *Backend) toRouted(conv conversation.Host, id string, models *modelset.Own) func(context.Context, string) (string, error) {
+func (a *assembler) toRouted(conv conversation.Host, id string, models *modelset.Own) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		usage := storedagent.ProfileUsage(name)
-		if err := b.switchOwn(ctx, conv, id, models, usage); err != nil {
+		if err := a.switchOwn(ctx, conv, id, models, usage); err != nil {
 			return "", err
 		}
 		return models.Object(usage).Text("model"), nil
 	}
+}
+
+// switchOwn makes the following calls go to the model of a conversation's own that has a
+// usage id.
+func (a *assembler) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *modelset.Own, usage string) error {
+	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
+		changed, err := a.vault.WithModel(id, stored, models.Object(usage))
+		if err == nil {
+			models.Take(usage)
+		}
+		return changed, err
+	})
+}
+
+// ownSwitcher is a conversation, or what its tools see of it.
+type ownSwitcher interface {
+	SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error
 }

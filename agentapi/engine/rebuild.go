@@ -15,20 +15,20 @@ import (
 
 // rebuildAgent makes the agent of a conversation again whose base state was
 // lost, from its profile and the settings as they are now, and saves the state.
-func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) error {
+func (a *assembler) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) error {
 	s := &dir.State
 	if s.Tags[conversation.TagProfile] == "" {
 		s.Tags[conversation.TagProfile] = req.Profile
 	}
-	profile, err := b.cfg.Profiles.Load(ctx, s.Tags[conversation.TagProfile])
+	profile, err := a.cfg.Profiles.Load(ctx, s.Tags[conversation.TagProfile])
 	if err != nil {
 		return err
 	}
-	settings, err := b.settings(ctx)
+	settings, err := a.roster.settings(ctx)
 	if err != nil {
 		return err
 	}
-	settings, _ = b.reopened(ctx, *s, settings)
+	settings, _ = a.roster.reopened(ctx, *s, settings)
 	events, err := dir.Events()
 	if err != nil {
 		return err
@@ -37,17 +37,17 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if !known {
 		delete(s.Tags, tag.System)
 	}
-	if s.Agent, err = storedagent.New(sourceOf(profile, settings, system), b.cfg.Seal); err != nil {
+	if s.Agent, err = storedagent.New(sourceOf(profile, settings, system), a.cfg.Seal); err != nil {
 		return err
 	}
-	secrets, err := b.vault.OfSettings(settings.Agent)
+	secrets, err := a.vault.OfSettings(settings.Agent)
 	if err != nil {
 		return err
 	}
-	if s.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
+	if s.SecretRegistry, err = secrets.Encode(a.cfg.Seal); err != nil {
 		return err
 	}
-	b.cfg.Log.Warn("base_state.json was incomplete and was rebuilt from the event log; the old file is kept beside it",
+	a.cfg.Log.Warn("base_state.json was incomplete and was rebuilt from the event log; the old file is kept beside it",
 		"conversation", s.ID, "directory", dir.Path())
 	return dir.SaveState(true)
 }

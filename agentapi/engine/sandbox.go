@@ -17,11 +17,13 @@ import (
 var _ agentapi.Sandboxed = (*Backend)(nil)
 
 // Sandbox is the sandbox of new conversations.
-func (b *Backend) Sandbox(context.Context) agentapi.SandboxStatus {
-	if b.cfg.Sandbox == nil {
+func (b *Backend) Sandbox(context.Context) agentapi.SandboxStatus { return b.cfg.sandbox() }
+
+func (cfg *Config) sandbox() agentapi.SandboxStatus {
+	if cfg.Sandbox == nil {
 		return agentapi.SandboxStatus{Level: string(sandbox.Off)}
 	}
-	return b.cfg.Sandbox()
+	return cfg.Sandbox()
 }
 
 // Allow answers what the sandbox of a conversation has refused.

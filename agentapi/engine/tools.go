@@ -22,8 +22,8 @@ type explainer interface {
 
 // tools makes the tools of a conversation, and the box in which they run programs.
 // The last one closes the box.
-func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner) ([]tool.Tool, error) {
-	box, err := b.cfg.Boxes(ctx, BoxEnv{
+func (a *assembler) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner, tasks delegation.Opener) ([]tool.Tool, error) {
+	box, err := a.cfg.Boxes(ctx, BoxEnv{
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Shown: e.Shown,
 	})
 	if err != nil {
@@ -33,19 +33,19 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 		e.Host.ExplainPaths(b.Explain)
 	}
 	e.Box = box
-	tools, err := b.cfg.NewTools(ctx, e)
+	tools, err := a.cfg.NewTools(ctx, e)
 	if err != nil {
 		return nil, errors.Join(err, box.Close())
 	}
 	read := skill.Tool(skill.ToolConfig{
-		Skills: skills, Workspace: e.Workspace, Box: box, Env: sandbox.EnvironOf(box, b.cfg.SkillEnv), Invoked: e.Host.SkillInvoked,
+		Skills: skills, Workspace: e.Workspace, Box: box, Env: sandbox.EnvironOf(box, a.cfg.SkillEnv), Invoked: e.Host.SkillInvoked,
 	})
 	if read != nil {
 		tools = append(tools, read)
 	}
-	if t := b.delegation.Tool(ctx, delegation.Env{
+	if t := a.delegation.Tool(ctx, delegation.Env{
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Agent: e.Agent, Shown: e.Shown, Host: e.Host,
-	}, taskOpener{b}); t != nil {
+	}, tasks); t != nil {
 		tools = append(tools, t)
 	}
 	if len(tools) == 0 {
@@ -53,14 +53,14 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 	}
 	tools = slices.Clone(tools)
 	last := len(tools) - 1
-	own, err := b.hookBox(ctx, box, e, hooks)
+	own, err := a.hookBox(ctx, box, e, hooks)
 	if err != nil {
 		for _, t := range tools {
 			err = errors.Join(err, t.Close())
 		}
 		return nil, errors.Join(err, box.Close())
 	}
-	hooks.Use(own, sandbox.EnvironOf(own, b.cfg.SkillEnv))
+	hooks.Use(own, sandbox.EnvironOf(own, a.cfg.SkillEnv))
 	tools[last] = boxed{tools[last], box, own, hooks}
 	return tools, nil
 }

@@ -54,11 +54,11 @@ func (a Agent) mark(tags map[string]string) {
 }
 
 // withAgents adds the agents to a list of profiles, whose names come first.
-func (b *Backend) withAgents(ctx context.Context, list []agentapi.Profile) ([]agentapi.Profile, error) {
-	if b.cfg.Agents == nil {
+func (r *roster) withAgents(ctx context.Context, list []agentapi.Profile) ([]agentapi.Profile, error) {
+	if r.cfg.Agents == nil {
 		return list, nil
 	}
-	agents, err := b.cfg.Agents.List(ctx)
+	agents, err := r.cfg.Agents.List(ctx)
 	for _, a := range agents {
 		if !slices.ContainsFunc(list, func(p agentapi.Profile) bool { return p.Name == a.Name }) {
 			list = append(list, a)
@@ -69,18 +69,18 @@ func (b *Backend) withAgents(ctx context.Context, list []agentapi.Profile) ([]ag
 
 // ingredients are what a new conversation with a profile, or with an agent, is made
 // of. The agent is the zero value for a profile.
-func (b *Backend) ingredients(ctx context.Context, name, workspace string) (modelset.Profile, Settings, Agent, error) {
-	profile, err := b.cfg.Profiles.Load(ctx, name)
+func (r *roster) ingredients(ctx context.Context, name, workspace string) (modelset.Profile, Settings, Agent, error) {
+	profile, err := r.cfg.Profiles.Load(ctx, name)
 	own, isAgent := Agent{}, false
 	if errors.Is(err, agentapi.ErrProfileNotFound) {
-		if own, isAgent, err = b.named(ctx, name, workspace, err); isAgent && err == nil {
-			profile, err = b.cfg.Profiles.Load(ctx, own.Profile)
+		if own, isAgent, err = r.named(ctx, name, workspace, err); isAgent && err == nil {
+			profile, err = r.cfg.Profiles.Load(ctx, own.Profile)
 		}
 	}
 	if err != nil {
 		return modelset.Profile{}, Settings{}, Agent{}, err
 	}
-	settings, err := b.settings(ctx)
+	settings, err := r.settings(ctx)
 	if err == nil && isAgent {
 		settings, err = settings.of(own)
 	}
@@ -89,12 +89,12 @@ func (b *Backend) ingredients(ctx context.Context, name, workspace string) (mode
 
 // named finds an agent. Where the name is not one of an agent, the error is that
 // given.
-func (b *Backend) named(ctx context.Context, name, workspace string, not error) (Agent, bool, error) {
+func (r *roster) named(ctx context.Context, name, workspace string, not error) (Agent, bool, error) {
 	short, ok := strings.CutPrefix(name, agentapi.AgentPrefix)
-	if !ok || b.cfg.Agents == nil {
+	if !ok || r.cfg.Agents == nil {
 		return Agent{}, false, not
 	}
-	a, err := b.cfg.Agents.Load(ctx, short, workspace)
+	a, err := r.cfg.Agents.Load(ctx, short, workspace)
 	if errors.Is(err, agentapi.ErrProfileNotFound) {
 		return Agent{}, false, err
 	}
@@ -132,28 +132,28 @@ func (s Settings) of(a Agent) (Settings, error) {
 // reopened are the settings for a conversation that goes on: those of its agent, as
 // they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
-func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
+func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
 	runCost, _ = strconv.ParseFloat(s.Tags[tag.Budget], 64) // no number: no limit
 	name := s.Tags[tag.Agent]
 	if name == "" {
 		return settings, runCost
 	}
-	a, ok, err := b.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
+	a, ok, err := r.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
 	if ok && err == nil {
 		var now Settings
 		if now, err = settings.of(a); err == nil {
 			return now, runCost
 		}
 	}
-	b.cfg.Log.Warn("the agent of a conversation is not there; it goes on as it was stored", "conversation", s.ID, "agent", name, "err", err)
+	r.cfg.Log.Warn("the agent of a conversation is not there; it goes on as it was stored", "conversation", s.ID, "agent", name, "err", err)
 	settings.Agent = nil
 	return settings, runCost
 }
 
 // mayBecome refuses to make a conversation with an agent one with another, or with a
 // profile, and the reverse: tools and instructions stay with a conversation.
-func (b *Backend) mayBecome(ctx context.Context, current, profile string) error {
-	_, err := b.cfg.Profiles.Load(ctx, profile)
+func (r *roster) mayBecome(ctx context.Context, current, profile string) error {
+	_, err := r.cfg.Profiles.Load(ctx, profile)
 	other, isAgent := strings.CutPrefix(profile, agentapi.AgentPrefix)
 	isAgent = isAgent && errors.Is(err, agentapi.ErrProfileNotFound)
 	switch {
@@ -167,4 +167,55 @@ func (b *Backend) mayBecome(ctx context.Context, current, profile string) error 
 
 func unchangeable(msg string) error {
 	return agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: msg})
+}
+
+func (r *roster) settings(ctx context.Context) (Settings, error) {
+	if r.cfg.Settings == nil {
+		return Settings{}, nil
+	}
+	s, err := r.cfg.Settings(ctx)
+	return s, apierr.Of(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
+}
+
+func (r *roster) profileNames(ctx context.Context) ([]string, error) {
+	list, err := r.list(ctx)
+	names := make([]string, 0, len(list))
+	for _, p := range list {
+		if p.Agent == "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names, err
+}
+
+// confirm is the policy of a new conversation, and its analyzer: what was chosen for this
+// engine, or else what the settings say. A nil value leaves what OpenHands begins with.
+func (s Settings) confirm(chosen agentapi.Confirmation) (policy, analyzer json.RawMessage) {
+	if chosen == "" {
+		chosen = s.Confirm
+	}
+	chosen = chosen.Stricter(s.least)
+	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
+		analyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
+	if chosen != "" {
+		policy = chosen.Policy()
+	}
+	return policy, analyzer
+}
+
+// roster has what conversations are made with: LLM profiles, agents, and settings.
+type roster struct{ cfg *Config }
+
+// list is the profiles and the agents as they are now.
+func (r *roster) list(ctx context.Context) ([]agentapi.Profile, error) {
+	list, err := r.cfg.Profiles.List(ctx)
+	if err != nil {
+		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
+	}
+	if list, err = r.withAgents(ctx, list); err != nil {
+		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The agents cannot be listed."))
+	}
+	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
 }
