@@ -5,27 +5,27 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/agentapi/engine/library"
 )
 
-// controlled is the backend as OpenHands' own programs see it.
-type controlled struct{ b *Backend }
+// controlled is the backend as OpenHands' own programs see it: what reads conversations is
+// the library, and what changes them or opens them is here.
+type controlled struct {
+	*library.Library
+
+	b *Backend
+}
 
 var _ control.Engine = controlled{}
 
 // Control is the backend as OpenHands' own programs see it: the same conversations,
 // with the same locks and the same queues.
-func (b *Backend) Control() control.Engine { return controlled{b} }
+func (b *Backend) Control() control.Engine { return controlled{b.library, b} }
 
-// Log is the directory of a conversation.
-func (c controlled) Log(id string) (string, error) {
-	if canonical, err := uuid.Parse(id); err != nil || canonical != id || !store.Exists(c.b.cfg.Dir, id) {
-		return "", apierr.NotFound(id)
-	}
-	return store.Path(c.b.cfg.Dir, id), nil
-}
+var _ control.Library = controlled{}
+
+// Library is the conversations of the backend, for programs that open none of them.
+func (b *Backend) Library() control.Library { return controlled{b.library, b} }
 
 // Remove deletes a conversation.
 func (c controlled) Remove(ctx context.Context, id string) error { return c.b.Remove(ctx, id) }
@@ -51,5 +51,5 @@ func inControl(conv agentapi.Conversation, err error) (control.Conversation, err
 
 // Record is the conversation as it is now.
 func (c controlledConversation) Record(ctx context.Context) (control.Record, error) {
-	return controlled{c.backend}.Record(ctx, c.info.ID)
+	return c.backend.library.Record(ctx, c.info.ID)
 }

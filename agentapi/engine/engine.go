@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/delegation"
+	"github.com/ohgw/ohgw/agentapi/engine/library"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
@@ -193,8 +194,7 @@ type Backend struct {
 	founder   *founder
 	assembler *assembler
 	table     *table
-	catalog   *store.Catalog
-	logs      *store.Logs
+	library   *library.Library
 
 	vault      *vault.Vault
 	plugins    *pluginset.Set
@@ -221,14 +221,14 @@ func New(given Config) *Backend {
 		}
 		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
 	})
+	table := newTable(tableConfig{Idle: cfg.Idle, MaxIdle: cfg.MaxIdle, IdleMemory: cfg.IdleMemory, Catalog: catalog, Now: cfg.Now, Log: cfg.Log})
 	return &Backend{
 		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, roster: roster,
 		founder: &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)},
 		assembler: &assembler{
 			cfg: cfg, roster: roster, models: modelset.New(cfg.Profiles, cfg.NewModel), vault: secrets, plugins: plugins, delegation: tasks, schemas: new(tool.Schemas),
 		},
-		table:   newTable(tableConfig{Idle: cfg.Idle, MaxIdle: cfg.MaxIdle, IdleMemory: cfg.IdleMemory, Catalog: catalog, Now: cfg.Now, Log: cfg.Log}),
-		catalog: catalog, logs: store.NewLogs(cfg.Dir, cfg.Now),
+		table: table, library: library.New(library.Config{Dir: cfg.Dir, Open: table, Catalog: catalog, Logs: store.NewLogs(cfg.Dir, cfg.Now), Options: cfg.storeOptions(), Log: cfg.Log}),
 		vault: secrets, plugins: plugins, delegation: tasks,
 	}
 }

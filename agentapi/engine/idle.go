@@ -109,7 +109,7 @@ func (t *table) used(e *entry) bool {
 
 // rest closes a conversation after the end of its run.
 func (t *table) rest(ctx context.Context, e *entry) error {
-	if conv := t.live(e.id); conv != nil {
+	if conv := t.Live(e.id); conv != nil {
 		status, err := conv.Status(ctx)
 		if err == nil && status == event.Running {
 			err = conv.Halt(ctx)

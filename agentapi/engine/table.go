@@ -13,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -202,8 +201,8 @@ func (t *table) opened(id string) (words *prompt.Prompt, status func() []agentap
 	return now.words, status
 }
 
-// openIDs are the conversations that are open here, or on their way.
-func (t *table) openIDs() []string {
+// IDs are the conversations that are open here, or on their way.
+func (t *table) IDs() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ids := make([]string, 0, len(t.open))
@@ -213,26 +212,8 @@ func (t *table) openIDs() []string {
 	return ids
 }
 
-// statuses are those of the conversations that are open here and answer.
-func (t *table) statuses(ctx context.Context) map[string]event.Status {
-	ids := t.openIDs()
-	ctx, cancel := context.WithTimeout(ctx, liveTime)
-	defer cancel()
-	now := make(map[string]event.Status, len(ids))
-	for _, id := range ids {
-		conv := t.live(id)
-		if conv == nil {
-			continue
-		}
-		if status, err := conv.Status(ctx); err == nil {
-			now[id] = status
-		}
-	}
-	return now
-}
-
-// live is a conversation that is open here, nil if it is not, or is on its way.
-func (t *table) live(id string) *conversation.Conversation {
+// Live is a conversation that is open here, nil if it is not, or is on its way.
+func (t *table) Live(id string) *conversation.Conversation {
 	t.mu.Lock()
 	e := t.open[id]
 	t.mu.Unlock()

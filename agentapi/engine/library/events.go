@@ -1,4 +1,4 @@
-package engine
+package library
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 
 // Search is a page of the log. A page that begins with an event that is not there
 // begins with the first one.
-func (c controlled) Search(ctx context.Context, id string, q control.EventQuery) (control.EventPage, error) {
-	log, err := c.log(ctx, id)
+func (lib *Library) Search(ctx context.Context, id string, q control.EventQuery) (control.EventPage, error) {
+	log, err := lib.log(ctx, id)
 	if err != nil {
 		return control.EventPage{}, err
 	}
@@ -30,8 +30,8 @@ func (c controlled) Search(ctx context.Context, id string, q control.EventQuery)
 }
 
 // CountEvents is the number of events that a filter lets through.
-func (c controlled) CountEvents(ctx context.Context, id string, f control.EventFilter) (int, error) {
-	log, err := c.log(ctx, id)
+func (lib *Library) CountEvents(ctx context.Context, id string, f control.EventFilter) (int, error) {
+	log, err := lib.log(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -39,8 +39,8 @@ func (c controlled) CountEvents(ctx context.Context, id string, f control.EventF
 }
 
 // Event is one event of the log, as it is stored.
-func (c controlled) Event(ctx context.Context, id, eventID string) (json.RawMessage, error) {
-	log, err := c.log(ctx, id)
+func (lib *Library) Event(ctx context.Context, id, eventID string) (json.RawMessage, error) {
+	log, err := lib.log(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +48,12 @@ func (c controlled) Event(ctx context.Context, id, eventID string) (json.RawMess
 	if errors.Is(err, store.ErrNoEvent) {
 		return nil, noEvent(eventID)
 	}
-	return raw, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+	return raw, agentapi.InProcess(lib.opening.Explain(ctx, id, err))
 }
 
 // Numbered are events of the log with their numbers.
-func (c controlled) Numbered(ctx context.Context, id string, from, limit int) (control.NumberedPage, error) {
-	log, err := c.log(ctx, id)
+func (lib *Library) Numbered(ctx context.Context, id string, from, limit int) (control.NumberedPage, error) {
+	log, err := lib.log(ctx, id)
 	if err != nil {
 		return control.NumberedPage{}, err
 	}
@@ -65,8 +65,8 @@ func (c controlled) Numbered(ctx context.Context, id string, from, limit int) (c
 }
 
 // Number is the place of an event in the log.
-func (c controlled) Number(ctx context.Context, id, eventID string) (int, error) {
-	log, err := c.log(ctx, id)
+func (lib *Library) Number(ctx context.Context, id, eventID string) (int, error) {
+	log, err := lib.log(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -82,19 +82,19 @@ func noEvent(id string) error {
 }
 
 // log is the log of a conversation: that of its goroutine while it is open here.
-func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
+func (lib *Library) log(ctx context.Context, id string) (store.Log, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return store.Log{}, apierr.NotFound(id)
 	}
-	if conv := c.b.table.live(id); conv != nil {
+	if conv := lib.cfg.Open.Live(id); conv != nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
 		defer cancel()
 		if log, err := conv.Log(ctx); err == nil {
 			return log, nil
 		}
 	}
-	log, err := c.b.logs.Of(id)
-	return log, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+	log, err := lib.cfg.Logs.Of(id)
+	return log, agentapi.InProcess(lib.opening.Explain(ctx, id, err))
 }
 
 // matching is what a filter lets through; nil for one that lets all through.

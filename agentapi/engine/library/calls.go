@@ -1,4 +1,4 @@
-package engine
+package library
 
 import (
 	"encoding/json"

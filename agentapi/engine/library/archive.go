@@ -1,4 +1,4 @@
-package engine
+package library
 
 import (
 	"archive/zip"
@@ -33,18 +33,13 @@ func inArchive(name string) bool { return name == task.FileName || inArchives().
 
 var inArchives = pattern.Of(`^(base_state\.json|meta\.json|events/event-\d{5,}-[^/\\]+\.json|observations/[^/\\]+)$`)
 
-var _ control.Library = controlled{}
-
-// Library is the conversations of the backend, for programs that open none of them.
-func (b *Backend) Library() control.Library { return controlled{b} }
-
 // Export writes a conversation as an archive.
-func (c controlled) Export(ctx context.Context, id string, w io.Writer) error {
-	record, err := c.Record(ctx, id)
+func (lib *Library) Export(ctx context.Context, id string, w io.Writer) error {
+	record, err := lib.Record(ctx, id)
 	if err != nil {
 		return err
 	}
-	dir, err := c.Log(id)
+	dir, err := lib.Log(id)
 	if err != nil {
 		return err
 	}
@@ -129,7 +124,7 @@ func pack(out *zip.Writer, name string, from io.Reader) error {
 }
 
 // Import makes a conversation of an archive. It is there as a whole or not at all.
-func (c controlled) Import(ctx context.Context, from control.Archive) (string, error) {
+func (lib *Library) Import(ctx context.Context, from control.Archive) (string, error) {
 	archive, err := zip.NewReader(from.File, from.Size)
 	if err != nil {
 		return "", notArchive("it is not a zip file", err)
@@ -138,15 +133,15 @@ func (c controlled) Import(ctx context.Context, from control.Archive) (string, e
 	if err != nil {
 		return "", err
 	}
-	if store.Exists(c.b.cfg.Dir, id) {
+	if store.Exists(lib.cfg.Dir, id) {
 		return "", &agentapi.Error{Kind: control.ErrTaken, InProcess: true, Msg: fmt.Sprintf("There is a conversation %s already; remove it first.", id)}
 	}
-	dir := store.Path(c.b.cfg.Dir, id)
-	if err := os.MkdirAll(c.b.cfg.Dir, 0o700); err != nil {
+	dir := store.Path(lib.cfg.Dir, id)
+	if err := os.MkdirAll(lib.cfg.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("import: %w", err)
 	}
 	// A name with a dot is never listed as a conversation.
-	half, err := os.MkdirTemp(c.b.cfg.Dir, ".import-")
+	half, err := os.MkdirTemp(lib.cfg.Dir, ".import-")
 	if err != nil {
 		return "", fmt.Errorf("import: %w", err)
 	}

@@ -1,8 +1,12 @@
-package engine
+// Package library reads the conversations of the engine for programs that open none: records
+// and lists of them, pages of their logs, and archives. A conversation that is open here is
+// read from memory, any other one from its files. Importing an archive is the only change.
+package library
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,14 +15,45 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// Config is what a library reads.
+type Config struct {
+	Dir     string // of all conversations
+	Open    Open
+	Catalog *store.Catalog
+	Logs    *store.Logs
+	Options store.Options
+	Log     *slog.Logger
+}
+
+// Open are those that are open in this process.
+type Open interface {
+	// IDs are those that are open, or on their way.
+	IDs() []string
+	// Live is one of them; nil if it is not open, or is on its way.
+	Live(id string) *conversation.Conversation
+}
+
+// Library reads conversations: from memory while they are open here, or else from their
+// files. It opens none.
+type Library struct {
+	cfg     Config
+	opening apierr.Opening
+}
+
+// New makes a library.
+func New(cfg Config) *Library {
+	return &Library{cfg, apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}}
+}
+
 // List is a page of the conversations. Those that vanish meanwhile are left out.
-func (c controlled) List(ctx context.Context, q control.ListQuery) (control.ListPage, error) {
-	list, err := c.listed(ctx, q.Status)
+func (lib *Library) List(ctx context.Context, q control.ListQuery) (control.ListPage, error) {
+	list, err := lib.listed(ctx, q.Status)
 	if err != nil {
 		return control.ListPage{}, err
 	}
@@ -28,19 +63,19 @@ func (c controlled) List(ctx context.Context, q control.ListQuery) (control.List
 	}
 	var page control.ListPage
 	if q.From == "" && q.Status == "" {
-		page.LeftOut = c.b.leftOut()
+		page.LeftOut = lib.leftOut()
 	}
 	if len(list) > q.Limit {
 		page.Next = list[q.Limit].ID
 		list = list[:q.Limit]
 	}
-	page.Records, err = c.records(ctx, list)
+	page.Records, err = lib.records(ctx, list)
 	return page, err
 }
 
 // leftOut are the conversations that no list has, by their ids.
-func (b *Backend) leftOut() (list []control.LeftOut) {
-	for id, err := range b.catalog.Unreadable() {
+func (lib *Library) leftOut() (list []control.LeftOut) {
+	for id, err := range lib.cfg.Catalog.Unreadable() {
 		list = append(list, control.LeftOut{ID: id, Reason: apierr.Unreadable(err)})
 	}
 	slices.SortFunc(list, func(a, b control.LeftOut) int { return strings.Compare(a.ID, b.ID) })
@@ -48,14 +83,14 @@ func (b *Backend) leftOut() (list []control.LeftOut) {
 }
 
 // Count is the number of conversations with a status; "" is every one.
-func (c controlled) Count(ctx context.Context, status event.Status) (int, error) {
-	list, err := c.listed(ctx, status)
+func (lib *Library) Count(ctx context.Context, status event.Status) (int, error) {
+	list, err := lib.listed(ctx, status)
 	return len(list), err
 }
 
 // Children are the parts of conversations. The files of the parts say whose they are.
-func (c controlled) Children(ctx context.Context, ids ...string) (map[string][]string, error) {
-	list, err := c.listed(ctx, "")
+func (lib *Library) Children(ctx context.Context, ids ...string) (map[string][]string, error) {
+	list, err := lib.listed(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +107,21 @@ func (c controlled) Children(ctx context.Context, ids ...string) (map[string][]s
 
 // listed are the conversations with a status, as they are now: those that are open
 // here by what they say themselves.
-func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Listed, error) {
-	c.b.catalog.Note(c.b.table.openIDs()...)
-	list, err := c.b.catalog.List()
+func (lib *Library) listed(ctx context.Context, status event.Status) ([]store.Listed, error) {
+	lib.cfg.Catalog.Note(lib.cfg.Open.IDs()...)
+	list, err := lib.cfg.Catalog.List()
 	if err != nil {
 		return nil, agentapi.InProcess(apierr.Of(ctx, err, agentapi.ErrUnavailable, "The conversations cannot be listed; check that ohgw's conversations directory is readable."))
 	}
 	if status == "" {
 		return list, nil
 	}
-	now := c.b.table.statuses(ctx)
+	now := lib.statuses(ctx)
 	return slices.DeleteFunc(list, func(l store.Listed) bool {
 		if live, open := now[l.ID]; open {
 			return live != status
 		}
-		return store.StatusNow(c.b.cfg.Dir, l.ID, l.Status, c.b.cfg.storeOptions()) != status
+		return store.StatusNow(lib.cfg.Dir, l.ID, l.Status, lib.cfg.Options) != status
 	}), nil
 }
 
@@ -113,7 +148,7 @@ func ordered(order string) func(a, b store.Listed) int {
 const atOnce = 4
 
 // records are those of a page, in its order.
-func (c controlled) records(ctx context.Context, list []store.Listed) ([]control.Record, error) {
+func (lib *Library) records(ctx context.Context, list []store.Listed) ([]control.Record, error) {
 	found := make([]control.Record, len(list))
 	errs := make([]error, len(list))
 	places := make(chan struct{}, atOnce)
@@ -122,7 +157,7 @@ func (c controlled) records(ctx context.Context, list []store.Listed) ([]control
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			found[i], errs[i] = c.record(ctx, l.ID)
+			found[i], errs[i] = lib.record(ctx, l.ID)
 		})
 	}
 	all.Wait()
@@ -135,8 +170,34 @@ func (c controlled) records(ctx context.Context, list []store.Listed) ([]control
 		case errs[i] == nil:
 			records = append(records, r)
 		case !errors.Is(errs[i], store.ErrNotFound):
-			c.b.cfg.Log.Warn("a conversation is left out of a list", "conversation", list[i].ID, "err", errs[i])
+			lib.cfg.Log.Warn("a conversation is left out of a list", "conversation", list[i].ID, "err", errs[i])
 		}
 	}
 	return records, nil
+}
+
+// Log is the directory of a conversation.
+func (lib *Library) Log(id string) (string, error) {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id || !store.Exists(lib.cfg.Dir, id) {
+		return "", apierr.NotFound(id)
+	}
+	return store.Path(lib.cfg.Dir, id), nil
+}
+
+// statuses are those of the conversations that are open here and answer.
+func (lib *Library) statuses(ctx context.Context) map[string]event.Status {
+	ids := lib.cfg.Open.IDs()
+	ctx, cancel := context.WithTimeout(ctx, liveTime)
+	defer cancel()
+	now := make(map[string]event.Status, len(ids))
+	for _, id := range ids {
+		conv := lib.cfg.Open.Live(id)
+		if conv == nil {
+			continue
+		}
+		if status, err := conv.Status(ctx); err == nil {
+			now[id] = status
+		}
+	}
+	return now
 }

@@ -1,4 +1,4 @@
-package engine
+package library
 
 import (
 	"context"
@@ -21,51 +21,51 @@ import (
 const liveTime = time.Second
 
 // Record is a conversation as it is now: from memory while it is open here.
-func (c controlled) Record(ctx context.Context, id string) (control.Record, error) {
+func (lib *Library) Record(ctx context.Context, id string) (control.Record, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return control.Record{}, apierr.NotFound(id)
 	}
-	r, err := c.record(ctx, id)
+	r, err := lib.record(ctx, id)
 	if err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+		return control.Record{}, agentapi.InProcess(lib.opening.Explain(ctx, id, err))
 	}
-	if r.LeftOut, err = store.Beyond(c.b.cfg.Dir, id); err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.opening.Explain(ctx, id, err))
+	if r.LeftOut, err = store.Beyond(lib.cfg.Dir, id); err != nil {
+		return control.Record{}, agentapi.InProcess(lib.opening.Explain(ctx, id, err))
 	}
 	return r, nil
 }
 
-func (c controlled) record(ctx context.Context, id string) (control.Record, error) {
-	if conv := c.b.table.live(id); conv != nil {
+func (lib *Library) record(ctx context.Context, id string) (control.Record, error) {
+	if conv := lib.cfg.Open.Live(id); conv != nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
 		defer cancel()
 		if state, meta, err := conv.Record(ctx); err == nil {
-			return c.recordOf(state, meta)
+			return lib.recordOf(state, meta)
 		}
 	}
-	state, err := store.Peek(c.b.cfg.Dir, id)
+	state, err := store.Peek(lib.cfg.Dir, id)
 	if err != nil {
 		return control.Record{}, err
 	}
-	state.Status = store.StatusNow(c.b.cfg.Dir, id, state.Status, c.b.cfg.storeOptions())
-	meta, err := store.PeekMeta(c.b.cfg.Dir, id)
+	state.Status = store.StatusNow(lib.cfg.Dir, id, state.Status, lib.cfg.Options)
+	meta, err := store.PeekMeta(lib.cfg.Dir, id)
 	if err != nil {
 		return control.Record{}, err
 	}
-	return c.recordOf(state, meta)
+	return lib.recordOf(state, meta)
 }
 
 // recordOf is a conversation for others: without secrets, and without the tags in
 // which ohgw keeps its notes.
-func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
-	calls, err := store.PeekCalls(c.b.cfg.Dir, state.ID)
+func (lib *Library) recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
+	calls, err := store.PeekCalls(lib.cfg.Dir, state.ID)
 	if err != nil {
 		return control.Record{}, err
 	}
 	state.Stats = withCalls(state.Stats, calls)
 	about := meta.Description()
 	r := control.Record{ID: state.ID, Title: about.Title, Status: state.Status}
-	r.Created, r.Updated = store.Times(c.b.cfg.Dir, state.ID, meta)
+	r.Created, r.Updated = store.Times(lib.cfg.Dir, state.ID, meta)
 	stored := storedagent.Agent{}
 	if err := json.Unmarshal(state.Agent, &stored); err == nil {
 		masked, err := stored.Replaced(storedagent.Hide)
