@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -154,28 +153,11 @@ func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prom
 	// OpenHands reads those of a workspace only where it is asked to, and then they come first.
 	cfg.ProjectFirst = string(words["load_project_skills"]) == "true"
 	cfg.Memory = words.Text("memory_context")
-	cfg.Secrets = secretNames(s.SecretRegistry)
+	cfg.Secrets = storedagent.SecretNames(s.SecretRegistry)
 	box := a.cfg.sandbox()
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
 	cfg.Open, cfg.ReadOnly = box.Open, tag.ReadOnly(s)
 	return prompt.New(cfg)
-}
-
-// secretNames are the secrets of a conversation, without their values.
-func secretNames(registry json.RawMessage) []prompt.Secret {
-	var stored struct {
-		Sources map[string]struct {
-			Description string `json:"description"`
-		} `json:"secret_sources"`
-	}
-	if json.Unmarshal(registry, &stored) != nil {
-		return nil
-	}
-	list := make([]prompt.Secret, 0, len(stored.Sources))
-	for _, name := range slices.Sorted(maps.Keys(stored.Sources)) {
-		list = append(list, prompt.Secret{Name: name, Description: stored.Sources[name].Description})
-	}
-	return list
 }
 
 // lostText is what the model and the person read about servers that cannot be used here.

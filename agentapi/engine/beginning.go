@@ -137,37 +137,3 @@ func (r *founder) checkParent(s control.Start) error {
 func samePlace(a, b string) bool {
 	return subpath.Real(a) == subpath.Real(b)
 }
-
-// childAgent is the agent of a part: it begins now, and is told where it works.
-func (r *founder) childAgent(parent json.RawMessage, suffix string) (json.RawMessage, error) {
-	made := storedagent.Agent{}
-	if err := json.Unmarshal(parent, &made); err != nil {
-		return nil, apierr.Refused("The stored agent of this conversation cannot be read.", err)
-	}
-	words := made.Object("agent_context")
-	if raw := words["current_datetime"]; len(raw) > 0 && string(raw) != "null" { // null: its model is not to know
-		delete(words, "current_datetime")
-		made.Set("agent_context", words)
-	}
-	made.Date(r.cfg.Now())
-	if suffix != "" {
-		made.AddSuffix(suffix)
-	}
-	return json.Marshal(made)
-}
-
-// childMeta is what is said of a part: what the request for the whole said, but for what
-// belongs to that alone.
-func (r *founder) childMeta(about store.RawMeta, parent string, ch control.Child) store.Meta {
-	others := maps.Clone(map[string]json.RawMessage(about))
-	for _, name := range []string{"parent_conversation_id", "forked_from_conversation_id", "forked_from_event_id", "initial_message"} {
-		delete(others, name)
-	}
-	if _, said := others["worktree"]; said || ch.Worktree {
-		others["worktree"] = json.RawMessage(map[bool]string{true: "true", false: "false"}[ch.Worktree])
-	}
-	now := r.cfg.Now()
-	return store.Meta{
-		Created: now, Updated: now, Parent: parent, Title: ch.Title, WantsTitle: string(about["autotitle"]) == "true", Others: others,
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/library"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
 )
 
 // controlled is the backend as OpenHands' own programs see it: what reads conversations is
@@ -30,26 +31,22 @@ func (b *Backend) Library() control.Library { return controlled{b.library, b} }
 // Remove deletes a conversation.
 func (c controlled) Remove(ctx context.Context, id string) error { return c.b.Remove(ctx, id) }
 
-// controlledConversation is a handle with what OpenHands' own programs may ask of a
-// conversation besides. What is about its run is in control_run.go.
-type controlledConversation struct{ *handle }
-
-var _ control.Conversation = controlledConversation{}
-
 // Open continues a conversation.
 func (c controlled) Open(ctx context.Context, id string) (control.Conversation, error) {
-	return inControl(c.b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true}))
-}
-
-// inControl is what the backend has opened for OpenHands' own programs.
-func inControl(conv agentapi.Conversation, err error) (control.Conversation, error) {
+	s, err := c.open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return controlledConversation{conv.(*handle)}, nil
+	return session.Controlled{Session: s}, nil
 }
 
-// Record is the conversation as it is now.
-func (c controlledConversation) Record(ctx context.Context) (control.Record, error) {
-	return c.backend.library.Record(ctx, c.info.ID)
+func (c controlled) open(ctx context.Context, id string) (*session.Session, error) {
+	return c.b.entered(ctx, id, func(e *entry) (bool, error) {
+		c.b.table.expect(e, true)
+		c.b.table.clear(e)
+		if e.now != nil {
+			return false, nil
+		}
+		return c.b.start(ctx, e, agentapi.OpenRequest{ID: id, Existing: true}, nil)
+	})
 }

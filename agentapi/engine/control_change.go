@@ -48,12 +48,12 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 
 // tell replaces the tags of a conversation by an event.
 func (c controlled) tell(ctx context.Context, id string, tags map[string]string) {
-	conv, err := c.b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
+	s, err := c.open(ctx, id)
 	if err == nil {
-		err = conv.(*handle).conv.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
+		err = s.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
 			return tag.WithOwn(tags, now), tag.Others(tags)
 		})
-		err = errors.Join(err, conv.Close())
+		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
 		c.b.cfg.Log.Info("no event about new tags", "conversation", id, "err", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
 )
 
 // Start makes a conversation, or continues the one with that id.
@@ -12,7 +13,7 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 	if s.ID == "" {
 		s.ID = c.b.cfg.NewID()
 	}
-	conv, err := inControl(c.b.entered(ctx, s.ID, func(e *entry) (bool, error) {
+	made, err := c.b.entered(ctx, s.ID, func(e *entry) (bool, error) {
 		c.b.table.expect(e, true)
 		c.b.table.clear(e)
 		if e.now != nil {
@@ -25,9 +26,9 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 			}
 			return f, err
 		})
-	}))
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	return conv, conv.Info().Created, nil
+	return session.Controlled{Session: made}, made.Info().Created, nil
 }

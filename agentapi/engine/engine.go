@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -195,6 +196,7 @@ type Backend struct {
 	assembler *assembler
 	table     *table
 	library   *library.Library
+	sessions  session.Config
 
 	vault      *vault.Vault
 	plugins    *pluginset.Set
@@ -229,7 +231,8 @@ func New(given Config) *Backend {
 			cfg: cfg, roster: roster, models: modelset.New(cfg.Profiles, cfg.NewModel), vault: secrets, plugins: plugins, delegation: tasks, schemas: new(tool.Schemas),
 		},
 		table: table, library: library.New(library.Config{Dir: cfg.Dir, Open: table, Catalog: catalog, Logs: store.NewLogs(cfg.Dir, cfg.Now), Options: cfg.storeOptions(), Log: cfg.Log}),
-		vault: secrets, plugins: plugins, delegation: tasks,
+		sessions: session.Config{Dir: cfg.Dir, Vault: secrets, Seal: cfg.Seal, HTTP: cfg.HTTP, Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log},
+		vault:    secrets, plugins: plugins, delegation: tasks,
 	}
 }
 

@@ -167,7 +167,7 @@ func sealed(plain storedagent.Agent, seal func(string) (string, error)) (json.Ra
 // kept.
 func checkAnalyzer(given json.RawMessage) error {
 	if _, err := confirm.ParseAnalyzer(given); err != nil && !errors.Is(err, confirm.ErrElsewhere) {
-		return apierr.Refused(sentence(err), err)
+		return apierr.Refused(apierr.Sentence(err), err)
 	}
 	return nil
 }

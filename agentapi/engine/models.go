@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
@@ -58,26 +59,9 @@ func (a *assembler) addRouted(models *modelset.Own, id string, stored storedagen
 func (a *assembler) toRouted(conv conversation.Host, id string, models *modelset.Own) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		usage := storedagent.ProfileUsage(name)
-		if err := a.switchOwn(ctx, conv, id, models, usage); err != nil {
+		if err := session.SwitchOwn(ctx, conv, a.vault, id, models, usage); err != nil {
 			return "", err
 		}
 		return models.Object(usage).Text("model"), nil
 	}
-}
-
-// switchOwn makes the following calls go to the model of a conversation's own that has a
-// usage id.
-func (a *assembler) switchOwn(ctx context.Context, conv ownSwitcher, id string, models *modelset.Own, usage string) error {
-	return conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
-		changed, err := a.vault.WithModel(id, stored, models.Object(usage))
-		if err == nil {
-			models.Take(usage)
-		}
-		return changed, err
-	})
-}
-
-// ownSwitcher is a conversation, or what its tools see of it.
-type ownSwitcher interface {
-	SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -15,7 +16,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if req.New && req.Existing {
 		return nil, apierr.Refused("A conversation cannot be both new and existing.", nil)
 	}
-	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
+	s, err := b.entered(ctx, req.ID, func(e *entry) (bool, error) {
 		b.table.expect(e, !req.Once)
 		b.table.clear(e)
 		if e.now != nil {
@@ -26,15 +27,26 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		}
 		return b.start(ctx, e, req, func() (founding, error) { return b.founder.ofTurn(ctx, req) })
 	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // entered returns a handle on the conversation of id; see [table.entered].
-func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
+func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (*session.Session, error) {
 	v, err := b.table.entered(ctx, id, open)
 	if err != nil {
 		return nil, err
 	}
-	return &handle{visit: v, backend: b}, nil
+	return b.session(v.assembled, v.info, func() { b.table.release(v.entry) }), nil
+}
+
+// session is a session of a conversation, which calls release when it is closed.
+func (b *Backend) session(made *assembled, info agentapi.Info, release func()) *session.Session {
+	return session.New(b.sessions, opener{b}, session.Subject{
+		Conv: made.conv, Info: info, Agent: made.agent, Models: made.models, Prompt: made.words, Release: release,
+	})
 }
 
 // start opens the directory of a conversation, or makes it of what begin gives, and the
@@ -56,7 +68,7 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest,
 
 // enter makes the conversation of an open directory that of an entry.
 func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
-	made, err := b.assembler.assemble(ctx, dir, req, seat{memory: &e.memory, ended: b.table.look, tasks: taskOpener{b}})
+	made, err := b.assembler.assemble(ctx, dir, req, seat{memory: &e.memory, ended: b.table.look, tasks: opener{b}})
 	if err != nil {
 		return b.opening.Explain(ctx, req.ID, errors.Join(err, dir.Close()))
 	}

@@ -68,7 +68,7 @@ type entry struct {
 	closing bool      // it is being closed because it is idle
 }
 
-// visit is one opening of a conversation, and what is said of it.
+// visit is one opening of a conversation, until its entry is released.
 type visit struct {
 	*assembled
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -34,6 +35,12 @@ func Of(ctx context.Context, err, kind error, msg string) error {
 		return err
 	}
 	return &agentapi.Error{Kind: kind, Msg: msg, Err: err}
+}
+
+// Sentence is an error as a sentence.
+func Sentence(err error) string {
+	text := []rune(err.Error())
+	return strings.ToUpper(string(text[:1])) + string(text[1:]) + "."
 }
 
 // Opening words the errors of opening a conversation, or its files.

@@ -2,10 +2,12 @@ package storedagent
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 )
 
 // Condenser reads the stored condenser; others than the summarizing one do
@@ -50,4 +52,21 @@ func Callable(model Agent) bool {
 		}
 	}
 	return strings.HasPrefix(model.Text("model"), "ollama")
+}
+
+// SecretNames are the secrets of a conversation, without their values.
+func SecretNames(registry json.RawMessage) []prompt.Secret {
+	var stored struct {
+		Sources map[string]struct {
+			Description string `json:"description"`
+		} `json:"secret_sources"`
+	}
+	if json.Unmarshal(registry, &stored) != nil {
+		return nil
+	}
+	list := make([]prompt.Secret, 0, len(stored.Sources))
+	for _, name := range slices.Sorted(maps.Keys(stored.Sources)) {
+		list = append(list, prompt.Secret{Name: name, Description: stored.Sources[name].Description})
+	}
+	return list
 }

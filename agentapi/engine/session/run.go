@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -16,43 +15,44 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
 // Append takes a message into the log.
-func (c controlledConversation) Append(ctx context.Context, m control.Message, run bool) error {
-	return c.explain(c.conv.Append(ctx, m.Content, m.Sender, run))
+func (s Controlled) Append(ctx context.Context, m control.Message, run bool) error {
+	return s.explain(s.of.Conv.Append(ctx, m.Content, m.Sender, run))
 }
 
 // Run starts a run.
-func (c controlledConversation) Run(ctx context.Context) error { return c.explain(c.conv.Run(ctx)) }
+func (s Controlled) Run(ctx context.Context) error { return s.explain(s.of.Conv.Run(ctx)) }
 
 // Pause ends the run after the step in flight, or keeps an idle conversation from
 // being run.
-func (c controlledConversation) Pause(ctx context.Context) error {
-	return c.explain(c.conv.Suspend(ctx))
+func (s Controlled) Pause(ctx context.Context) error {
+	return s.explain(s.of.Conv.Suspend(ctx))
 }
 
 // Interrupt ends the run at once, and waits a while for that.
-func (c controlledConversation) Interrupt(ctx context.Context) error {
-	return c.explain(c.conv.Halt(ctx))
+func (s Controlled) Interrupt(ctx context.Context) error {
+	return s.explain(s.of.Conv.Halt(ctx))
 }
 
 // SetPolicy replaces the confirmation policy.
-func (c controlledConversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
+func (s Controlled) SetPolicy(ctx context.Context, policy json.RawMessage) error {
 	parsed, err := confirm.ParsePolicy(policy)
 	if err != nil {
-		return agentapi.InProcess(apierr.Refused(sentence(err), err))
+		return agentapi.InProcess(apierr.Refused(apierr.Sentence(err), err))
 	}
-	return c.explain(c.conv.SetPolicy(ctx, parsed))
+	return s.explain(s.of.Conv.SetPolicy(ctx, parsed))
 }
 
 // SetAnalyzer replaces the security analyzer.
-func (c controlledConversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
+func (s Controlled) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
 	parsed, err := parseAnalyzer(analyzer)
 	if err != nil {
 		return err
 	}
-	return c.explain(c.conv.SetAnalyzer(ctx, parsed))
+	return s.explain(s.of.Conv.SetAnalyzer(ctx, parsed))
 }
 
 // parseAnalyzer reads a security analyzer that a client sends; see
@@ -61,22 +61,22 @@ func parseAnalyzer(analyzer json.RawMessage) (json.RawMessage, error) {
 	parsed, err := confirm.ParseAnalyzer(analyzer)
 	switch {
 	case errors.Is(err, confirm.ErrElsewhere):
-		return nil, agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: sentence(err)})
+		return nil, agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: apierr.Sentence(err)})
 	case err != nil:
-		return nil, agentapi.InProcess(apierr.Refused(sentence(err), err))
+		return nil, agentapi.InProcess(apierr.Refused(apierr.Sentence(err), err))
 	}
 	return parsed, nil
 }
 
 // AddSecrets adds or replaces secrets. Their values are sealed in the base state.
-func (c controlledConversation) AddSecrets(ctx context.Context, sources map[string]json.RawMessage) error {
+func (s Controlled) AddSecrets(ctx context.Context, sources map[string]json.RawMessage) error {
 	values, err := secretsOf(sources)
 	if err != nil {
-		return agentapi.InProcess(apierr.Refused(sentence(err), err))
+		return agentapi.InProcess(apierr.Refused(apierr.Sentence(err), err))
 	}
-	registry := secretenv.New(secretenv.Config{HTTP: c.backend.cfg.HTTP, Now: c.backend.cfg.Now})
+	registry := secretenv.New(secretenv.Config{HTTP: s.cfg.HTTP, Now: s.cfg.Now})
 	registry.Set(values)
-	data, err := registry.Encode(c.backend.cfg.Seal)
+	data, err := registry.Encode(s.cfg.Seal)
 	if err != nil {
 		return agentapi.InProcess(apierr.Refused("The secrets cannot be encrypted; check OH_SECRET_KEY.", err))
 	}
@@ -86,15 +86,12 @@ func (c controlledConversation) AddSecrets(ctx context.Context, sources map[stri
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return err
 	}
-	words, _ := c.backend.table.opened(c.info.ID)
-	return c.explain(c.conv.AddSecrets(ctx, conversation.Secrets{
+	return s.explain(s.of.Conv.AddSecrets(ctx, conversation.Secrets{
 		Values: values, Stored: stored.Sources,
 		Added: func(registry json.RawMessage) {
-			if words != nil {
-				words.SetSecrets(secretNames(registry))
-			}
-			if c.backend.cfg.Seal == nil {
-				c.backend.vault.KeepSecrets(c.info.ID, values)
+			s.of.Prompt.SetSecrets(storedagent.SecretNames(registry))
+			if s.cfg.Seal == nil {
+				s.cfg.Vault.KeepSecrets(s.of.Info.ID, values)
 			}
 		},
 	}))
@@ -118,37 +115,36 @@ func secretsOf(sources map[string]json.RawMessage) (map[string]secretenv.Secret,
 }
 
 // Ask asks the model a question about the conversation.
-func (c controlledConversation) Ask(ctx context.Context, question string) (string, error) {
-	answer, err := c.conv.Ask(ctx, question)
-	return answer, c.explain(err)
+func (s Controlled) Ask(ctx context.Context, question string) (string, error) {
+	answer, err := s.of.Conv.Ask(ctx, question)
+	return answer, s.explain(err)
 }
 
 // Navigate makes an event the one that the next one is appended to.
-func (c controlledConversation) Navigate(ctx context.Context, eventID string) error {
-	err := c.conv.Navigate(ctx, eventID)
+func (s Controlled) Navigate(ctx context.Context, eventID string) error {
+	err := s.of.Conv.Navigate(ctx, eventID)
 	if errors.Is(err, store.ErrNoEvent) {
 		return control.ErrNoEvent
 	}
-	return c.explain(err)
+	return s.explain(err)
 }
 
 // StartGoal runs the agent until its objective is reached.
-func (c controlledConversation) StartGoal(ctx context.Context, objective string, iterations int) error {
-	return c.explain(c.conv.StartGoal(ctx, objective, iterations))
+func (s Controlled) StartGoal(ctx context.Context, objective string, iterations int) error {
+	return s.explain(s.of.Conv.StartGoal(ctx, objective, iterations))
 }
 
 // StopGoal ends the goal; a run that goes on is left to its end.
-func (c controlledConversation) StopGoal(ctx context.Context) error {
-	return c.explain(c.conv.StopGoal(ctx))
+func (s Controlled) StopGoal(ctx context.Context) error {
+	return s.explain(s.of.Conv.StopGoal(ctx))
 }
 
 // ResumeGoal goes on.
-func (c controlledConversation) ResumeGoal(ctx context.Context) error {
-	return c.explain(c.conv.ResumeGoal(ctx))
+func (s Controlled) ResumeGoal(ctx context.Context) error {
+	return s.explain(s.of.Conv.ResumeGoal(ctx))
 }
 
-// sentence is an error as a sentence.
-func sentence(err error) string {
-	text := []rune(err.Error())
-	return strings.ToUpper(string(text[:1])) + string(text[1:]) + "."
+// SetTags changes the tags of the conversation; see [conversation.Conversation.SetTags].
+func (s *Session) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
+	return s.of.Conv.SetTags(ctx, change)
 }

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
+	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
+	"github.com/ohgw/ohgw/agentapi/engine/session"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+)
+
+// opener opens conversations for those that are open. Those of tasks are not in the table:
+// they end with their task.
+type opener struct{ b *Backend }
+
+// MayBecome refuses a change of the model that a conversation cannot make.
+func (o opener) MayBecome(ctx context.Context, agent, profile string) error {
+	return o.b.roster.mayBecome(ctx, agent, profile)
+}
+
+// Record is a conversation as it is now.
+func (o opener) Record(ctx context.Context, id string) (control.Record, error) {
+	return o.b.library.Record(ctx, id)
+}
+
+// CopyOf makes a conversation that knows the log of another one.
+func (o opener) CopyOf(ctx context.Context, c session.Copying) (*session.Session, error) {
+	b, id := o.b, c.State.ID
+	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
+		b.table.clear(e)
+		if e.now != nil {
+			return false, b.opening.Explain(ctx, id, store.ErrExists)
+		}
+		if about, err := store.PeekMeta(b.cfg.Dir, c.Meta.ForkedFrom); err == nil {
+			c.Meta.Others = about.Only(pluginset.AgentsMember, pluginset.DirsMember)
+		}
+		dir, err := store.Create(b.cfg.Dir, c.State, c.Meta, b.cfg.storeOptions(), c.Events...)
+		if err != nil {
+			return false, b.opening.Explain(ctx, id, err)
+		}
+		if err := delegation.CopyTaskList(dir.Path(), c.Events); err != nil {
+			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
+		}
+		b.vault.Copy(id, c.Meta.ForkedFrom)
+		b.plugins.ShareCheckouts(ctx, c.Meta.ForkedFrom, id)
+		b.delegation.Copy(store.Path(b.cfg.Dir, c.Meta.ForkedFrom), dir.Path(), c.Events)
+		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.Profile})
+	})
+}
+
+// PartOf makes a conversation that is a part of another one.
+func (o opener) PartOf(ctx context.Context, p session.Part) (*session.Session, error) {
+	b, id, parent := o.b, p.State.ID, p.Meta.Parent
+	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
+		b.table.clear(e)
+		if e.now != nil {
+			return false, b.opening.Explain(ctx, id, store.ErrExists)
+		}
+		dir, err := store.Create(b.cfg.Dir, p.State, p.Meta, b.cfg.storeOptions())
+		if err != nil {
+			return false, b.opening.Explain(ctx, id, err)
+		}
+		b.plugins.ShareCheckouts(ctx, parent, id)
+		b.vault.Keep(id, p.Kept)
+		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: p.Profile})
+	})
+}
+
+// OpenDir makes the conversation of an open directory.
+func (o opener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
+	var memory atomic.Int64
+	made, err := o.b.assembler.assemble(ctx, dir, req, seat{memory: &memory, ended: o.b.table.look, tasks: o})
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.b.session(made, agentapi.Info{ID: req.ID, Workspace: req.Workspace}, func() {}), made.conv, nil
+}
