@@ -47,11 +47,11 @@ func TestBriefToolsKeepTheirParameters(t *testing.T) {
 		got, ok := briefOf(t, tt.def)
 		var same, want any
 		if json.Unmarshal(got.Parameters, &same) != nil || json.Unmarshal([]byte(tt.want), &want) != nil {
-			t.Fatalf("%s: %s", name, got.Parameters)
+			t.Fatalf("%s: parameters = %s", name, got.Parameters)
 		}
 		a, b := mustMarshal(t, same), mustMarshal(t, want)
 		if !ok || a != b || !strings.HasPrefix(got.Description, tt.text) || len(got.Description) > 400 {
-			t.Errorf("%s: %q %s\nwant %s", name, got.Description, a, b)
+			t.Errorf("%s: description = %q, schema %s\nwant %s", name, got.Description, a, b)
 		}
 	}
 }

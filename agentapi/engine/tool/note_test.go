@@ -38,7 +38,7 @@ func TestANoteStandsInAFieldThatThereIs(t *testing.T) {
 			t.Errorf("%s: the model sees %q", name, got)
 		}
 		if got := normal(t, r.Observation); got != normal(t, json.RawMessage(c.after)) {
-			t.Errorf("%s: %s", name, r.Observation)
+			t.Errorf("%s: observation = %s", name, r.Observation)
 		}
 	}
 	if _, err := tool.WithNote(tool.Result{Observation: json.RawMessage(`{"content":7,"kind":"X"}`)}, "note"); err == nil {

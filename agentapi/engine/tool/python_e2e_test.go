@@ -172,7 +172,7 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 	} {
 		passed, refused := check.Call(event.ToolCall{ID: "c", Name: c.tool, Arguments: c.args}, defs, check.Options{Analyzer: true})
 		if refused != nil {
-			t.Fatalf("%s: %s", c.name, refused.Message)
+			t.Fatalf("%s: refusal = %s", c.name, refused.Message)
 		}
 		items = append(items, item{c.name, "action", passed.Action})
 		for _, x := range tools {
@@ -241,7 +241,7 @@ func judged(t *testing.T, items []item) []verdict {
 func compare(t *testing.T, it item, v verdict, shown map[string]string) {
 	t.Helper()
 	if v.Error != "" {
-		t.Errorf("%s %s: %s\n%s", it.Base, it.Name, v.Error, it.JSON)
+		t.Errorf("%s %s: error = %s\n%s", it.Base, it.Name, v.Error, it.JSON)
 		return
 	}
 	var ours map[string]any

@@ -76,7 +76,7 @@ func TestStoredActionsHaveUpstreamsDefaults(t *testing.T) {
 	} {
 		passed, refused := check.Call(event.ToolCall{ID: "c", Name: tt.tool, Arguments: tt.args}, defs, check.Options{})
 		if refused != nil {
-			t.Errorf("%s %s: %s", tt.tool, tt.args, refused.Message)
+			t.Errorf("%s %s: refusal = %s", tt.tool, tt.args, refused.Message)
 			continue
 		}
 		if got := string(passed.Action); got != tt.want {

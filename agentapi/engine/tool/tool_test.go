@@ -133,7 +133,7 @@ func TestActionHasTheFormOfItsKind(t *testing.T) {
 		def := tool.Definition{ActionKind: kind}
 		action := def.Action(args)
 		if got := string(action); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("action = %s, want %s", got, want)
 		}
 		back, err := def.Args(action)
 		if err != nil {
@@ -156,11 +156,11 @@ func TestNewResultOrdersItsMembers(t *testing.T) {
 	}
 	const want = `{"content":[{"cache_prompt":false,"type":"text","text":"hi"}],"is_error":true,"a":"x","kind":"XObservation"}`
 	if string(got.Observation) != want || !got.IsError {
-		t.Errorf("%s", got.Observation)
+		t.Errorf("observation = %s", got.Observation)
 	}
 	empty, err := tool.NewResult("X", nil, false, nil)
 	if err != nil || string(empty.Observation) != `{"content":[],"is_error":false,"kind":"X"}` {
-		t.Errorf("%s, %v", empty.Observation, err)
+		t.Errorf("observation = %s, error %v", empty.Observation, err)
 	}
 }
 

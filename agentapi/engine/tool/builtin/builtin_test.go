@@ -83,7 +83,7 @@ func TestDefinitionsAreWhole(t *testing.T) {
 	for _, x := range []tool.Tool{builtin.Finish(), builtin.Think(), builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}}), builtin.RouteTask(&router{})} {
 		d := x.Definition()
 		if _, err := d.Offer(); err != nil || d.Description == "" || !strings.HasSuffix(d.ActionKind, "Action") {
-			t.Errorf("%+v, %v", d, err)
+			t.Errorf("Definition = %+v, error %v", d, err)
 		}
 	}
 	if text := builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}}).Definition().Description; !strings.HasSuffix(text, "- best\n- fast") {

@@ -77,11 +77,11 @@ func TestTheClassifierIsAskedAboutTheConversation(t *testing.T) {
 	r := &router{switcher: switcher{names: []string{"a"}}, meta: byClass, answer: "1", recent: "user: hello"}
 	run(t, builtin.RouteTask(r), `{}`)
 	if r.asked[0] != "fast" || !strings.Contains(r.asked[1], "2. hard") || !strings.HasSuffix(r.asked[2], "\nuser: hello") {
-		t.Errorf("%q", r.asked)
+		t.Errorf("questions = %q", r.asked)
 	}
 	r.recent = ""
 	if run(t, builtin.RouteTask(r), `{}`); !strings.Contains(r.asked[2], "Nothing was said") {
-		t.Errorf("%q", r.asked)
+		t.Errorf("questions = %q", r.asked)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestArgumentsStayAsTheModelWroteThem(t *testing.T) {
 	} {
 		passed, refused := check.Call(call("terminal", args), tools(), check.Options{})
 		if refused != nil {
-			t.Fatalf("%s: %s", args, refused.Message)
+			t.Fatalf("%s: refusal = %s", args, refused.Message)
 		}
 		if want == "" {
 			want = args
@@ -194,7 +194,7 @@ func TestCallReadsTheRiskOnlyForAnAnalyzer(t *testing.T) {
 	} {
 		passed, refused := check.Call(call(test.tool, test.args), tools(), check.Options{Analyzer: test.analyzer})
 		if refused != nil || passed.Risk != test.want {
-			t.Errorf("%s: %+v, %+v", name, passed, refused)
+			t.Errorf("%s: checked call = %+v, refusal %+v", name, passed, refused)
 		}
 	}
 }
@@ -207,12 +207,12 @@ func TestCallMakesASummary(t *testing.T) {
 	} {
 		passed, refused := check.Call(call("terminal", args), tools(), check.Options{})
 		if refused != nil || passed.Summary != want {
-			t.Errorf("%s: %+v %+v", args, passed, refused)
+			t.Errorf("%s: checked call = %+v, refusal %+v", args, passed, refused)
 		}
 	}
 	passed, _ := check.Call(call("ticket", `{"summary":"Broken"}`), tools(), check.Options{})
 	if passed == nil || passed.Summary != "Broken" || string(passed.Args) != `{"summary":"Broken"}` {
-		t.Errorf("%+v", passed)
+		t.Errorf("checked call = %+v", passed)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestCallRefusesWithoutTellingValues(t *testing.T) {
 				t.Errorf("the message says too much: %s", refused.Message)
 			}
 			if refused.ToolName != test.shown || refused.Call.ID != "c1" || !json.Valid([]byte(refused.Call.Arguments)) {
-				t.Errorf("%+v", refused)
+				t.Errorf("refusal = %+v", refused)
 			}
 		})
 	}
@@ -286,7 +286,7 @@ func TestCallMarksArgumentsThatAreNoJSON(t *testing.T) {
 	}
 	_, refused = check.Call(call("nope", "{\"a\":\"\n\"}"), tools(), check.Options{})
 	if refused == nil || refused.Call.Arguments != `{"a":"\n"}` {
-		t.Errorf("%+v", refused)
+		t.Errorf("refusal = %+v", refused)
 	}
 }
 
@@ -303,7 +303,7 @@ func TestCallLooksForPatternsInTheTerminal(t *testing.T) {
 	const want = `if command -v rg >/dev/null; then rg -n -i --sortr=modified -g '*.go' -e 'it'\''s' -- '.'; ` +
 		`else grep -R -I -n -i --include='*.go' -e 'it'\''s' -- '.'; fi`
 	if args.Command != want || passed.Risk != "LOW" || passed.Tool.Name != "terminal" {
-		t.Errorf("%s\n%+v", args.Command, passed)
+		t.Errorf("command = %s\nchecked call = %+v", args.Command, passed)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestCallTakesLongLists(t *testing.T) {
 	list := "[" + strings.TrimSuffix(strings.Repeat("7,", 50_000), ",") + "]"
 	passed, refused := check.Call(call("file_editor", `{"path":"/a","view_range":`+list+`}`), tools(), check.Options{})
 	if refused != nil || len(passed.Args) < len(list) {
-		t.Errorf("%+v", refused)
+		t.Errorf("refusal = %+v", refused)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestCallPrefersToolsThatThereAre(t *testing.T) {
 	for _, name := range []string{"git", "grep"} {
 		passed, refused := check.Call(call(name, `{}`), own, check.Options{})
 		if refused != nil || passed.Tool.Name != name {
-			t.Errorf("%s: %+v %+v", name, passed, refused)
+			t.Errorf("%s: checked call = %+v, refusal %+v", name, passed, refused)
 		}
 	}
 	few := tools()[2:]
@@ -347,7 +347,7 @@ func TestCallEndsOnASchemaThatNeverDoes(t *testing.T) {
 	select {
 	case refused := <-done:
 		if refused == nil || !strings.Contains(refused.Message, "nested too deeply") {
-			t.Errorf("%+v", refused)
+			t.Errorf("refusal = %+v", refused)
 		}
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
@@ -371,7 +371,7 @@ func FuzzCall(f *testing.F) {
 		}
 		if refused != nil {
 			if !json.Valid([]byte(refused.Call.Arguments)) || refused.Message == "" {
-				t.Fatalf("%+v", refused)
+				t.Fatalf("refusal = %+v", refused)
 			}
 			return
 		}
@@ -417,7 +417,7 @@ func TestStatusesOfTasksHaveOtherWords(t *testing.T) {
 			continue
 		}
 		if refused != nil {
-			t.Errorf("%s: %s", word, refused.Message)
+			t.Errorf("%s: refusal = %s", word, refused.Message)
 			continue
 		}
 		if !strings.Contains(string(passed.Action), `"status":"`+want+`"`) || passed.Call.Arguments != plan(word) {

@@ -95,7 +95,7 @@ func TestAPatchChangesSeveralFiles(t *testing.T) {
 		"*** Update File: run.sh\n*** Move to: bin/run.sh\n-echo\n+echo hi")
 	if got.IsError || got.Fuzz != 0 || len(got.Commit.Changes) != 4 || got.Commit.Changes["gone.txt"].Type != "delete" ||
 		*got.Commit.Changes["gone.txt"].Old != "x\n" || got.Commit.Changes["run.sh"].Move != "bin/run.sh" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	want := map[string]string{"a.txt": "one\r\nzwei\r\n", "new/deep/b.txt": "b\n", "bin/run.sh": "echo hi\n"}
 	have := holds(t, dir)
@@ -145,11 +145,11 @@ func TestAPatchThatDoesNotApplyChangesNothing(t *testing.T) {
 	} {
 		got := apply(t, p, "*** Update File: a.txt\n-a\n+A\n"+body)
 		if !got.IsError || !strings.Contains(got.Text, want) || !strings.Contains(got.Text, "Nothing was changed") {
-			t.Errorf("%q: %+v", body, got)
+			t.Errorf("%q: result = %+v", body, got)
 		}
 		after := holds(t, dir)
 		if len(after) != len(before) || after["a.txt"] != "a\n" {
-			t.Fatalf("%q: %v", body, after)
+			t.Fatalf("%q: files = %v", body, after)
 		}
 	}
 	if got := holds(t, outside); len(got) != 1 || got["o.txt"] != "o\n" {
@@ -173,7 +173,7 @@ func TestAPatchThatCannotBeWrittenIsTakenBack(t *testing.T) {
 	}
 	got := apply(t, patcher(t, dir, fullDisk{confined.(sandbox.Streams)}), "*** Update File: a.txt\n-a\n+A\n*** Update File: b.txt\n-b\n+B\n*** Add File: c.txt\n+c")
 	if !got.IsError || !strings.Contains(got.Text, "Nothing was changed") || !strings.Contains(got.Text, "no space left") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if have := holds(t, dir); have["a.txt"] != "a\n" || have["b.txt"] != "b\n" || len(have) != 2 {
 		t.Error(have)
@@ -200,20 +200,20 @@ func TestThePlanningEditorEditsThePlanAlone(t *testing.T) {
 	}
 	e := editor(t, file.Config{Dir: dir, Confined: true, Files: files, Plan: plan})
 	if got := run(t, e, args{"command": "view", "path": filepath.Join(dir, "a.txt")}); got.IsError {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	for _, name := range []string{"a.txt", "new.txt"} {
 		got := run(t, e, args{"command": "create", "path": filepath.Join(dir, name), "file_text": "x"})
 		if !got.IsError || !strings.Contains(got.Text, "Only the plan") {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v", got)
 		}
 	}
 	got := run(t, e, args{"command": "str_replace", "path": plan, "old_str": "# 1. OBJECTIVE\n", "new_str": "# 1. OBJECTIVE\nWin.\n"})
 	if got.IsError || !strings.Contains(holds(t, dir)[".agents_tmp/PLAN.md"], "Win.\n\n# 2. CONTEXT SUMMARY\n") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if d := e.Definition(); d.Name != "planning_file_editor" || d.Kind != "PlanningFileEditorTool" || d.Annotations.Destructive {
-		t.Errorf("%+v", d)
+		t.Errorf("Definition = %+v", d)
 	}
 	write(t, filepath.Join(dir, "PLAN.md"), "old")
 	if at, err := file.PlanPath(files, dir, ""); at != filepath.Join(dir, "PLAN.md") || err != nil {

@@ -35,13 +35,13 @@ func TestConfinedEditorDoesNotWriteWhatGitRuns(t *testing.T) {
 		}
 	}
 	if got := run(t, e, map[string]any{"command": "str_replace", "path": config, "old_str": "core", "new_str": "x"}); !got.IsError {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := run(t, e, map[string]any{"command": "view", "path": config}); got.IsError || !strings.Contains(got.Text, "[core]") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := run(t, e, map[string]any{"command": "create", "path": filepath.Join(dir, ".gitignore"), "file_text": "x"}); got.IsError {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestEditOfAHardLinkChangesOnlyItsName(t *testing.T) {
 		{"command": "undo_edit", "path": link},
 	} {
 		if got := run(t, e, args); got.IsError {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v", got)
 		}
 		if data, err := os.ReadFile(outside); err != nil || string(data) != "key one\n" {
 			t.Errorf("the file outside holds %q, %v after %v", data, err, args["command"])

@@ -50,7 +50,7 @@ func TestCyrillicTextIsReadAndWritten(t *testing.T) {
 			}
 			got := run(t, e, args{"command": "str_replace", "path": path, "old_str": test.shown, "new_str": test.shown + "!"})
 			if now := content(t, path); got.IsError || now != strings.TrimSuffix(test.before, "\n")+"!\n" {
-				t.Errorf("%q: %+v", now, got)
+				t.Errorf("%q: result = %+v", now, got)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestTextWithControlCharactersIsUTF8(t *testing.T) {
 		path := filepath.Join(dir, "a.txt")
 		write(t, path, test.content)
 		if got := run(t, editor(t, file.Config{Dir: dir}), args{"command": "view", "path": path}); got.IsError != test.isError {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 }

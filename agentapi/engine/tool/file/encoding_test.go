@@ -95,7 +95,7 @@ func TestNoCharacterIsPartedWhereTheEncodingIsUnknown(t *testing.T) {
 				want = test.before
 			}
 			if now := content(t, path); now != want || got.IsError != (want == test.before) {
-				t.Errorf("%q, want %q: %+v", now, want, got)
+				t.Errorf("content = %q, want %q; result %+v", now, want, got)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestUTF32IsNoTextForTheEditor(t *testing.T) {
 		path := filepath.Join(dir, "a.txt")
 		write(t, path, text)
 		if got := run(t, editor(t, file.Config{Dir: dir}), args{"command": "view", "path": path}); !got.IsError || !strings.Contains(got.Text, "binary") {
-			t.Errorf("%q: %+v", text, got)
+			t.Errorf("%q: result = %+v", text, got)
 		}
 	}
 }

@@ -132,15 +132,15 @@ func TestViewNumbersLines(t *testing.T) {
 		got := run(t, e, a)
 		isError := !strings.Contains(test.want, path)
 		if got.IsError != isError || !isError && got.Text != test.want || !strings.Contains(got.Text, test.want) {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 		if got.Command != "view" || got.Path != path || !got.PrevExist || got.NewContent != nil {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 	write(t, path, "")
 	if got := run(t, e, args{"command": "view", "path": path}); got.IsError || got.Text != path+" is empty." {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestViewListsADirectoryTwoLevelsDeep(t *testing.T) {
 			t.Errorf("confined %v: %s", confined, cmp.Diff(want, got.Text))
 		}
 		if got := run(t, e, args{"command": "view", "path": dir, "view_range": []int{1, 2}}); !got.IsError {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v", got)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestViewShowsPictures(t *testing.T) {
 	} {
 		got := run(t, e, args{"command": "view", "path": filepath.Join(dir, name)})
 		if !strings.HasPrefix(got.Image, want) || (want == "") != (got.Image == "") || got.IsError != (name == "broken.png") {
-			t.Errorf("%s: %.100s %+v", name, got.Image, got.Text)
+			t.Errorf("%s: image = %.100s, text %+v", name, got.Image, got.Text)
 		}
 	}
 	if !strings.Contains(e.Definition().Description, ".webp") {
@@ -253,7 +253,7 @@ func TestViewShowsPictures(t *testing.T) {
 	blind := editor(t, file.Config{Dir: dir})
 	got := run(t, blind, args{"command": "view", "path": filepath.Join(dir, "a.png")})
 	if got.Image != "" || !strings.Contains(got.Text, "1 x 1 pixels") || got.IsError || strings.Contains(blind.Definition().Description, ".webp") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestViewTellsWhyAPictureIsNotShown(t *testing.T) {
 		write(t, path, tt.data)
 		got := run(t, e, args{"command": "view", "path": path})
 		if got.Image != "" || !got.IsError || !strings.HasSuffix(got.Text, tt.want) {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestCreateMakesAFile(t *testing.T) {
 	path := filepath.Join(dir, "new.txt")
 	got := run(t, e, args{"command": "create", "path": path, "file_text": "a\r\nb"})
 	if got.IsError || got.PrevExist || *got.NewContent != "a\r\nb" || got.OldContent != nil || content(t, path) != "a\r\nb" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	plain := filepath.Join(dir, "plain")
 	f, err := os.Create(plain)
@@ -307,7 +307,7 @@ func TestCreateMakesAFile(t *testing.T) {
 		"relative":     {"command": "create", "path": "rel", "file_text": "x"},
 	} {
 		if got := run(t, e, a); !got.IsError {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 	if content(t, path) != "a\r\nb" {
@@ -323,7 +323,7 @@ func TestRelativePathsGetAHint(t *testing.T) {
 	e := editor(t, file.Config{Dir: dir})
 	for path, want := range map[string]string{"there": "Did you mean " + filepath.Join(dir, "there"), "not-there": "for example", "": "for example", "~/x": "for example"} {
 		if got := run(t, e, args{"command": "view", "path": path}); !got.IsError || !strings.Contains(got.Text, want) {
-			t.Errorf("%q: %+v", path, got)
+			t.Errorf("%q: result = %+v", path, got)
 		}
 	}
 }
@@ -379,13 +379,13 @@ func TestStrReplace(t *testing.T) {
 				want = test.before
 			}
 			if now := content(t, path); now != want {
-				t.Errorf("%q, want %q", now, want)
+				t.Errorf("content = %q, want %q", now, want)
 			}
 			if got.IsError != (test.says != "") || !strings.Contains(got.Text, test.says) {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 			if !got.IsError && (got.OldContent == nil || got.NewContent == nil || *got.OldContent == *got.NewContent) {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o751 {
 				t.Error("the mode is not kept")
@@ -449,7 +449,7 @@ func TestInsert(t *testing.T) {
 			want = test.before
 		}
 		if now := content(t, path); now != want || got.IsError != (test.after == "") {
-			t.Errorf("%s: %q, want %q; %+v", name, now, want, got)
+			t.Errorf("%s: content = %q, want %q; result %+v", name, now, want, got)
 		}
 	}
 }
@@ -492,15 +492,15 @@ func TestUndoTakesBackTenEdits(t *testing.T) {
 	}
 	for i := 11; i >= 2; i-- {
 		if got := undo(); got.IsError || content(t, path) != fmt.Sprintf("%d\n", i) {
-			t.Fatalf("%d: %q %+v", i, content(t, path), got)
+			t.Fatalf("%d: content = %q, result %+v", i, content(t, path), got)
 		}
 	}
 	if got := undo(); !got.IsError || content(t, path) != "2\n" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	before := e.Held()
 	if got := run(t, e, args{"command": "undo_edit", "path": other}); got.IsError || content(t, other) != "a\n" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if after := e.Held(); before != 4 || after != 0 {
 		t.Errorf("the tool holds %d bytes for an edit of 2, %d for none", before, after)
@@ -515,7 +515,7 @@ func TestUndoAfterCreateIsRefused(t *testing.T) {
 	e := editor(t, file.Config{Dir: dir})
 	run(t, e, args{"command": "create", "path": path, "file_text": "x"})
 	if got := run(t, e, args{"command": "undo_edit", "path": path}); !got.IsError || content(t, path) != "x" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -528,7 +528,7 @@ func TestUndoKeepsWhatSomebodyElseWrote(t *testing.T) {
 	run(t, e, args{"command": "str_replace", "path": path, "old_str": "a", "new_str": "b"})
 	write(t, path, "b\nprecious\n")
 	if got := run(t, e, args{"command": "undo_edit", "path": path}); !got.IsError || content(t, path) != "b\nprecious\n" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -583,7 +583,7 @@ func TestConfinedEditorStaysInside(t *testing.T) {
 	}
 	for _, path := range []string{"/etc/passwd", dir + "/file", dir + "/dir/secret"} {
 		if got := run(t, e, args{"command": "view", "path": path}); !strings.Contains(got.Text, "is outside the workspace "+dir) {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v", got)
 		}
 	}
 	if content(t, secret) != "SECRET\n" {
@@ -605,11 +605,11 @@ func TestConfinedEditorFollowsLinksInside(t *testing.T) {
 	e := editor(t, file.Config{Dir: link, Confined: true})
 	for _, path := range []string{link + "/sub/a.txt", dir + "/sub/a.txt", link + "/absolute/b.txt"} {
 		if got := run(t, e, args{"command": "view", "path": path}); got.IsError {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v", got)
 		}
 	}
 	if got := run(t, e, args{"command": "str_replace", "path": link + "/absolute/b.txt", "old_str": "a", "new_str": "b"}); got.IsError {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if info, err := os.Lstat(filepath.Join(dir, "sub", "b.txt")); err != nil || info.Mode()&os.ModeSymlink == 0 || content(t, filepath.Join(dir, "sub", "a.txt")) != "b\n" {
 		t.Error("the link was replaced, or the file was not changed")
@@ -675,7 +675,7 @@ func TestAnUnwritableDirectoryIsSaid(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // so that the directory can be removed
 	e := editor(t, file.Config{Dir: dir})
 	if got := run(t, e, args{"command": "str_replace", "path": path, "old_str": "a", "new_str": "b"}); !got.IsError || !strings.Contains(got.Text, "permission") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestAPathThatReadsLikeAnotherIsOffered(t *testing.T) {
 			} {
 				got := run(t, e, call)
 				if !got.IsError || !strings.Contains(got.Text, "Did you mean "+there+"?") || !strings.Contains(got.Text, test.escaped) {
-					t.Errorf("%s: %+v", call["command"], got)
+					t.Errorf("%s: result = %+v", call["command"], got)
 				}
 			}
 			p, err := file.NewPatcher(dir, true, sandbox.Unconfined().(sandbox.Streams))
@@ -53,7 +53,7 @@ func TestAPathThatReadsLikeAnotherIsOffered(t *testing.T) {
 			}
 			result, err := p.Run(t.Context(), tool.Call{Args: call})
 			if err != nil || !result.IsError || !strings.Contains(result.Content[0].Text, "Did you mean "+there+"?") {
-				t.Errorf("%+v, %v", result, err)
+				t.Errorf("result = %+v, error %v", result, err)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func TestTheSDKReadsAndWritesTheSameText(t *testing.T) {
 		insert := run(t, e, args{"command": "insert", "path": path, "insert_line": 0, "new_str": "Z"})
 		sdk := theirs[name]
 		if view.IsError != (sdk.Error != "") || insert.IsError != view.IsError {
-			t.Errorf("%s: %+v, the SDK has %q", name, view, sdk.Error)
+			t.Errorf("%s: result = %+v, the SDK has %q", name, view, sdk.Error)
 			continue
 		}
 		if _, shown, _ := strings.Cut(view.Text, "\n"); !view.IsError && shown != sdk.Shown {

@@ -44,17 +44,17 @@ func TestEditsOfSeveralAgentsAreAllKept(t *testing.T) {
 				case 0:
 					done := apply(t, p, "*** Update File: "+name+"\n@@\n-"+old+"\n+"+old+" changed")
 					if done.IsError {
-						t.Errorf("%s", done.Text)
+						t.Errorf("text = %s", done.Text)
 					}
 				case 1:
 					s := run(t, e, map[string]any{"command": "str_replace", "path": filepath.Join(dir, name), "old_str": old + "\n", "new_str": old + " changed\n"})
 					if s.IsError {
-						t.Errorf("%s", s.Text)
+						t.Errorf("text = %s", s.Text)
 					}
 				case 2:
 					s := run(t, e, map[string]any{"command": "insert", "path": filepath.Join(dir, name), "insert_line": 0, "new_str": old + " changed"})
 					if s.IsError {
-						t.Errorf("%s", s.Text)
+						t.Errorf("text = %s", s.Text)
 					}
 				}
 			}

@@ -19,7 +19,7 @@ func TestAServerThatKnowsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	c := connect(t, config(`{"srv":`+raw{Tools: oneTool, Silent: true}.settings(t)+`}`))
 	if got, isError := call(t, c, "get", `{}`); isError || got != "[result of get]|get" {
-		t.Errorf("%.300s", got)
+		t.Errorf("result = %.300s", got)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAServerOfTheNewestProtocolAlone(t *testing.T) {
 			t.Cleanup(web.Close)
 			c := connect(t, config(fmt.Sprintf(`{"srv":{"url":%q}}`, web.URL)))
 			if got, isError := call(t, c, "get", `{}`); isError || !strings.Contains(got, "got") {
-				t.Errorf("%.300s", got)
+				t.Errorf("result = %.300s", got)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func TestEachPartOfAResultReachesTheModel(t *testing.T) {
 				c := connect(t, config(`{"srv":`+raw{Tools: oneTool, Result: result}.settings(t)+`}`))
 				got, isError := call(t, c, "get", `{}`)
 				if want := "[result of get]|" + test.want; got != want || isError != strings.Contains(result, "isError") {
-					t.Errorf("%.300q, want %.300q", got, want)
+					t.Errorf("result = %.300q, want %.300q", got, want)
 				}
 			}
 		})

@@ -76,7 +76,7 @@ func TestAPersonLogsIn(t *testing.T) {
 			}
 			later := connect(t, withLogin(s, stored(t, state)))
 			if text, isError := call(t, later, "whoami", `{}`); isError || !strings.Contains(text, "logged in") {
-				t.Errorf("%q %v", text, isError)
+				t.Errorf("text = %q, is an error: %v", text, isError)
 			}
 			s.Revoke(false)
 			if text, isError := call(t, later, "whoami", `{}`); isError || !strings.Contains(text, "logged in") {
@@ -102,7 +102,7 @@ func TestALoginToTheOlderTransport(t *testing.T) {
 	c := connect(t, config(servers(stored(t, loggedIn(t, config(servers("")))))))
 	s.Revoke(false)
 	if text, isError := call(t, c, "whoami", `{}`); isError || !strings.Contains(text, "logged in") {
-		t.Errorf("%q %v", text, isError)
+		t.Errorf("text = %q, is an error: %v", text, isError)
 	}
 }
 

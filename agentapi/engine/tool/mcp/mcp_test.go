@@ -213,18 +213,18 @@ func TestStdioServer(t *testing.T) {
 	}
 	d := find(t, c, "echo").Definition()
 	if d.ActionKind != "MCPToolAction" || d.ObservationKind != "MCPToolObservation" || d.Kind != "MCPToolDefinition" || !d.ReadOnly() || d.Description != "Says it again." {
-		t.Errorf("%+v", d)
+		t.Errorf("Definition = %+v", d)
 	}
 	offer, err := d.Offer()
 	if err != nil || !strings.Contains(string(offer), `"summary"`) || strings.Contains(string(offer), "security_risk") || !strings.Contains(string(offer), "what to say") {
-		t.Errorf("%s, %v", offer, err)
+		t.Errorf("offer = %s, error %v", offer, err)
 	}
 	if got, isError := call(t, c, "echo", `{"text":"hi"}`); got != "[result of echo]|hi" || isError {
 		t.Error(got)
 	}
 	got, isError := call(t, c, "many", `{}`)
 	if want := "[result of many]|one|[A picture of the result is left out: image/png, 3 bytes, it is not a PNG, JPEG, GIF or WebP picture. Only texts and pictures can be shown.]|[Audio of the result is left out: audio/wav, 1 byte. Only texts and pictures can be shown.]"; got != want || !isError {
-		t.Errorf("%q", got)
+		t.Errorf("result = %q", got)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestArgumentsGetSecretsAndResultsLoseThem(t *testing.T) {
 	} {
 		got, isError := call(t, c, "echo", args)
 		if want == "" && (!isError || !strings.Contains(got, "other")) || want != "" && got != want {
-			t.Errorf("%s: %q", args, got)
+			t.Errorf("%s: result = %q", args, got)
 		}
 	}
 	env, _ := call(t, c, "env", `{}`)
@@ -258,7 +258,7 @@ func TestSeveralServersGivePrefixedNames(t *testing.T) {
 		}
 		var described struct{ Name string }
 		if err := json.Unmarshal(find(t, c, name).Definition().MCP, &described); err != nil || described.Name != name {
-			t.Errorf("%+v, %v", described, err)
+			t.Errorf("description = %+v, error %v", described, err)
 		}
 	}
 }
@@ -296,11 +296,11 @@ func TestTheOlderTransport(t *testing.T) {
 	c := connect(t, config(fmt.Sprintf(`{"srv":{"url":%q,"transport":"sse"}}`, web.URL)))
 	for range 2 {
 		if text, isError := call(t, c, "echo", `{"text":"hello"}`); isError || !strings.Contains(text, "hello") {
-			t.Errorf("%q %v", text, isError)
+			t.Errorf("text = %q, is an error: %v", text, isError)
 		}
 	}
 	if state := c.Status()[0]; state.State != agentapi.ServerConnected {
-		t.Errorf("%+v", state)
+		t.Errorf("status = %+v", state)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
 				cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 				c := connect(t, cfg)
 				if got, isError := call(t, c, "get", `{}`); isError || got != "[result of get]|get" {
-					t.Fatalf("%.300s", got)
+					t.Fatalf("result = %.300s", got)
 				}
 				said := c.Status()[0].Reason
 				if skipped := test.logged != "" || test.times > 0; strings.Contains(said, "are skipped") != skipped || !skipped && log.String() != "" {
@@ -97,6 +97,6 @@ func TestAMessageThatIsTooLongEndsItsCall(t *testing.T) {
 	r := raw{Tools: oneTool, First: `{\"jsonrpc\":\"2.0\",\"method\":\"`, Within: strings.Repeat("y", 100), Times: 200_000}
 	c := connect(t, config(`{"srv":`+r.settings(t)+`}`))
 	if got, isError := call(t, c, "get", `{}`); !isError || strings.Contains(got, "no answer within") {
-		t.Errorf("%.300s", got)
+		t.Errorf("result = %.300s", got)
 	}
 }

@@ -70,7 +70,7 @@ func TestNamesAreMadeToFit(t *testing.T) {
 			for i, want := range test.want {
 				pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(want), `\*`, "[0-9a-f]{8}") + "$"
 				if i >= len(got) || !regexp.MustCompile(pattern).MatchString(got[i]) || len(got[i]) > 64 {
-					t.Fatalf("%q, want %q", got, test.want)
+					t.Fatalf("tool names = %q, want %q", got, test.want)
 				}
 			}
 			if len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(test.want) {
@@ -83,7 +83,7 @@ func TestNamesAreMadeToFit(t *testing.T) {
 			for _, called := range got {
 				text, isError := call(t, c, called, `{}`)
 				if isError || heard[text[strings.Index(text, "|"):]] {
-					t.Errorf("%s: %s", called, text)
+					t.Errorf("%s: result = %s", called, text)
 				}
 				heard[text[strings.Index(text, "|"):]] = true
 			}
@@ -148,7 +148,7 @@ func TestAnOddToolLeavesTheOthers(t *testing.T) {
 			}
 			d := find(t, c, "odd").Definition()
 			if got := string(d.Parameters); got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
+				t.Errorf("parameters = %s, want %s", got, test.want)
 			}
 			var stored struct {
 				InputSchema map[string]any `json:"inputSchema"`

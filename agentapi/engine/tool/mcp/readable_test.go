@@ -47,15 +47,15 @@ func TestAToolThatCannotBeReadLeavesTheOthers(t *testing.T) {
 					t.Errorf("%s: the status says %q", way, reason)
 				}
 				if (len(c.Partial()) > 0) != (test.left == "") {
-					t.Errorf("%s: %v", way, c.Partial())
+					t.Errorf("%s: Partial = %v", way, c.Partial())
 				}
 				for _, called := range want {
 					if got, isError := call(t, c, called, `{}`); isError || got != "[result of "+called+"]|"+called {
-						t.Errorf("%s: %s", way, got)
+						t.Errorf("%s: result = %s", way, got)
 					}
 				}
 				if strings.Contains(string(find(t, c, want[0]).Definition().MCP), "ohgw") {
-					t.Errorf("%s: %s", way, find(t, c, want[0]).Definition().MCP)
+					t.Errorf("%s: definition = %s", way, find(t, c, want[0]).Definition().MCP)
 				}
 			}
 		})
@@ -87,7 +87,7 @@ func TestAPageOrAGreetingThatIsOddIsRead(t *testing.T) {
 			for way, settings := range r.everyWay(t) {
 				c := connect(t, config(`{"srv":`+settings+`}`))
 				if len(c.Warnings()) > 0 {
-					t.Errorf("%s: %v", way, c.Warnings())
+					t.Errorf("%s: warnings = %v", way, c.Warnings())
 					continue
 				}
 				if name == "no list of tools" {
@@ -95,7 +95,7 @@ func TestAPageOrAGreetingThatIsOddIsRead(t *testing.T) {
 						t.Errorf("%s: the status says %q", way, reason)
 					}
 				} else if got, isError := call(t, c, "get", `{}`); isError || got != "[result of get]|get" {
-					t.Errorf("%s: %s", way, got)
+					t.Errorf("%s: result = %s", way, got)
 				}
 			}
 		})
@@ -135,7 +135,7 @@ func TestAPartThatCannotBeReadIsToldWithTheOthers(t *testing.T) {
 			for way, settings := range (raw{Tools: oneTool, Result: `{"content":` + content + `,"_meta":[1]}`}).everyWay(t) {
 				c := connect(t, config(`{"srv":`+settings+`}`))
 				if got, isError := call(t, c, "get", `{}`); got != want || isError {
-					t.Errorf("%s: %.500q, want %.500q", way, got, want)
+					t.Errorf("%s: result = %.500q, want %.500q", way, got, want)
 				}
 			}
 		})
@@ -149,7 +149,7 @@ func TestAResultSaysInEachFormThatItIsAnError(t *testing.T) {
 		for way, settings := range (raw{Tools: oneTool, Result: `{"isError":` + form + `,"content":[{"type":"text","text":"x"}]}`}).everyWay(t) {
 			c := connect(t, config(`{"srv":`+settings+`}`))
 			if got, isError := call(t, c, "get", `{}`); isError != want || got != "[result of get]|x" {
-				t.Errorf("%s, %s: %v, %s", form, way, isError, got)
+				t.Errorf("%s, %s: is an error: %v, result %s", form, way, isError, got)
 			}
 		}
 	}

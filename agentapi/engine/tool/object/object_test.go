@@ -70,7 +70,7 @@ func TestObjectIsNotChangedByItsCopies(t *testing.T) {
 		"empty":  {nil, `{}`},
 	} {
 		if got := string(test.got.JSON()); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
+			t.Errorf("%s: JSON = %s, want %s", name, got, test.want)
 		}
 	}
 	if o.Get("x") != nil || o.Has("x") || string(o.Get("b")) != "2" || !o.Has("b") {

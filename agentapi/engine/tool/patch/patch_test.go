@@ -40,7 +40,7 @@ func TestUpdatesFindTheirLines(t *testing.T) {
 	} {
 		got, fuzz, err := one(t, "*** Update File: f\n"+c.patch).Apply(c.before)
 		if got != c.after || fuzz != c.fuzz || err != nil {
-			t.Errorf("%s: %q, %d, %v", name, got, fuzz, err)
+			t.Errorf("%s: Apply = %q, fuzz %d, error %v", name, got, fuzz, err)
 		}
 	}
 }
@@ -48,10 +48,10 @@ func TestUpdatesFindTheirLines(t *testing.T) {
 func TestAddedFilesEndWithALineEnd(t *testing.T) {
 	t.Parallel()
 	if c := one(t, "*** Add File: a/b\n+x\n+\n+y"); c.Kind != patch.Add || c.Path != "a/b" || c.Content != "x\n\ny\n" {
-		t.Errorf("%+v", c)
+		t.Errorf("change = %+v", c)
 	}
 	if c := one(t, "*** Update File: a\n*** Move to: b"); c.MoveTo != "b" {
-		t.Errorf("%+v", c)
+		t.Errorf("change = %+v", c)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestUpdatesThatDoNotApply(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"-x\n+y", "@@\n-a\n+b\n@@\n-a\n+c", " a\n b\n+c"} {
 		if got, _, err := one(t, "*** Update File: f\n"+body).Apply("a\n"); err == nil || !strings.Contains(err.Error(), "does not have these lines") {
-			t.Errorf("%q: %q, %v", body, got, err)
+			t.Errorf("%q: Apply = %q, error %v", body, got, err)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestPatchesThatCannotBeRead(t *testing.T) {
 		"*** Begin Patch\n*** Update File: a\n*** End of File\n+x\n*** End Patch": "a line with @@",
 	} {
 		if got, err := patch.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q: Parse = %v, error %v", text, got, err)
 		}
 	}
 }

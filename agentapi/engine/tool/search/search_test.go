@@ -120,7 +120,7 @@ func TestGlobFindsFilesTheNewestFirst(t *testing.T) {
 	}
 	got := run(t, g, map[string]string{"pattern": "*.go", "path": filepath.Join(dir, "a")})
 	if diff := cmp.Diff([]string{"a/b/a.go"}, below(t, dir, got.Files)); diff != "" || got.SearchPath != filepath.Join(dir, "a") {
-		t.Errorf("%s%+v", diff, got)
+		t.Errorf("files (-want +got):\n%sresult = %+v", diff, got)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestWhatCannotBeSearchedIsAnError(t *testing.T) {
 		"a link outside":     {search.NewGlob(cfg), map[string]string{"pattern": "*", "path": filepath.Join(dir, "out")}, "outside the workspace"},
 	} {
 		if got := run(t, c.x, c.args); !got.IsError || !strings.Contains(got.Text, c.want) || len(got.Files)+len(got.Matches) > 0 {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 	for _, got := range []seen{
@@ -194,11 +194,11 @@ func TestLongResultsAreCut(t *testing.T) {
 	cfg := config(t, dir, false)
 	got := run(t, search.NewGlob(cfg), map[string]string{"pattern": "*.txt"})
 	if len(got.Files) != 100 || !got.Truncated || !strings.Contains(got.Text, "100 of 150") || filepath.Base(got.Files[0]) != "f000.txt" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	got = run(t, search.NewGrep(cfg), map[string]string{"pattern": "needle"})
 	if len(got.Matches) != 100 || !got.Truncated || filepath.Base(got.Matches[99]) != "f099.txt" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestFilesThatAreTooBigAreCounted(t *testing.T) {
 	}
 	got := run(t, search.NewGrep(config(t, dir, true)), map[string]string{"pattern": "x"})
 	if diff := cmp.Diff([]string{"small"}, below(t, dir, got.Matches)); diff != "" || !strings.Contains(got.Text, "1 files of more than 10 MB") {
-		t.Errorf("%s%+v", diff, got)
+		t.Errorf("matches (-want +got):\n%sresult = %+v", diff, got)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestPlanReplacesTheListAndViewShowsIt(t *testing.T) {
 	run(t, open(t, dir), `{}`, shown)
 	run(t, tracker, `{"command":"plan","task_list":[]}`, "The list now has 0 tasks.")
 	if data, err := os.ReadFile(filepath.Join(dir, "TASKS.json")); err != nil || string(data) != "[]" {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("file = %s, error %v", data, err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestProgramsAreNice(t *testing.T) {
 		}
 		got := sh(t, open(t, tt.change), command)
 		if want := strconv.Itoa(tt.want); got.Text != want+"\n"+want {
-			t.Errorf("%s: %+v, want %s", name, got, want)
+			t.Errorf("%s: result = %+v, want %s", name, got, want)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestACloseEndsTheCallThatRuns(t *testing.T) {
 		t.Error(err)
 	}
 	if got := <-done; got.code() != -1 || !got.IsError || got.Text != "begun" || !strings.Contains(got.Model, "closed before the command had ended") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "after")); err == nil {
 		t.Error("the shell went on behind the program that was ended")

@@ -59,20 +59,20 @@ func TestAWorkspaceThatVanishedIsSaid(t *testing.T) {
 	term := open(t, func(cfg *terminal.Config) { cfg.Dir = dir })
 	got := sh(t, term, "echo hi")
 	if !got.IsError || got.ExitCode != nil || !strings.Contains(got.Text, dir) || !strings.Contains(got.Text, "no such file or directory") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if got := sh(t, term, "echo hi"); got.Text != "hi" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	// While the shell is in it, it goes on.
 	if got := sh(t, term, "rmdir "+dir+"; echo on"); got.Text != "on" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "cd / && pwd"); !strings.HasSuffix(got.Text, "/") || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOutputThatCannotBeSavedIsStillShown(t *testing.T) {
 		term := open(t, func(cfg *terminal.Config) { cfg.SaveDir = filepath.Join(file, "observations") })
 		got := sh(t, term, command)
 		if got.code() != 0 || !strings.HasPrefix(got.Text, "1\n2\n") || !strings.Contains(got.Model, "could not be saved") {
-			t.Errorf("%s: %d, %.200s ... %s", command, got.code(), got.Text, got.Metadata.Suffix)
+			t.Errorf("%s: exit code = %d, text %.200s ... suffix %s", command, got.code(), got.Text, got.Metadata.Suffix)
 		}
 	}
 }

@@ -87,19 +87,19 @@ func TestASilentProgramIsReportedAndGoesOn(t *testing.T) {
 	term := open(t, quick)
 	got := sh(t, term, "echo start; read -r name; echo \"hello $name\"; read -r age; echo \"$age years\"; exit_later=1")
 	if got.Text != "start" || got.code() != -1 || got.Metadata.ExitCode != -1 || got.Timeout || got.IsError || got.Metadata.WorkingDir != nil {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if !strings.Contains(got.Model, "no new output for 0.5 seconds") || strings.Contains(got.Model, "exit code") {
 		t.Error(got.Model)
 	}
 	if got := sh(t, term, ""); got.Text != "" || got.code() != -1 || !strings.HasPrefix(got.Metadata.Prefix, "[More output") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "Bob $A 'x"); got.Text != "hello Bob $A 'x" || got.code() != -1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "7"); got.Text != "7 years" || got.code() != 0 || got.Metadata.WorkingDir == nil {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -109,13 +109,13 @@ func TestAHardLimitIsSaidAndCtrlCWorksAfterIt(t *testing.T) {
 	term := open(t, nil)
 	got := run(t, term, `{"command":"sleep 60; echo not reached","timeout":0.2}`)
 	if !got.Timeout || got.code() != -1 || !strings.Contains(got.Model, "the limit of 0.2 seconds has passed") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "C-c"); got.code() != 130 || strings.Contains(got.Text, "not reached") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "echo on"); got.Text != "on" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -132,10 +132,10 @@ func TestALimitHoldsAlthoughThereIsOutput(t *testing.T) {
 		}
 	}
 	if !got.Timeout || got.code() != -1 || !strings.HasPrefix(text, "x\nx") {
-		t.Errorf("%q, at last %+v", text, got)
+		t.Errorf("text = %q, the last result %+v", text, got)
 	}
 	if got := input(t, term, "ctrl+C"); got.code() != 130 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -146,17 +146,17 @@ func TestOnlyOneCommandRunsAtATime(t *testing.T) {
 	sh(t, term, "echo busy; cat")
 	got := sh(t, term, "touch made")
 	if !got.IsError || got.code() != -1 || !strings.Contains(got.Model, "was not run") || !strings.Contains(got.Model, "echo busy; cat") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Error("the second command ran")
 	}
 	// A key is not a command, even if is_input was forgotten.
 	if got := sh(t, term, "C-d"); got.code() != 0 || got.IsError {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "touch made"); got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -211,12 +211,12 @@ func TestCallsWithoutASenseAreRefused(t *testing.T) {
 		} else if err == nil {
 			got := read(t, result)
 			if !got.IsError || got.ExitCode != nil {
-				t.Errorf("%s: %+v", args, got)
+				t.Errorf("%s: result = %+v", args, got)
 			}
 			text = got.Model
 		}
 		if !strings.Contains(text, want) {
-			t.Errorf("%s: %q, %v", args, text, err)
+			t.Errorf("%s: text = %q, error %v", args, text, err)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestSeveralLinesThatAreOneCommandRun(t *testing.T) {
 		"cat <<A; cat <<B\na\nA\nb\nB\necho c":             "a\nb\nc",
 	} {
 		if got := sh(t, term, command); got.IsError || !strings.HasPrefix(strings.TrimLeft(got.Text, "[] 0123456789\n"), want) {
-			t.Errorf("%q: %+v", command, got)
+			t.Errorf("%q: result = %+v", command, got)
 		}
 	}
 }
@@ -255,13 +255,13 @@ func TestResetBeginsAfresh(t *testing.T) {
 	sh(t, term, "sleep 1000 & trap '' INT TERM HUP; while :; do sleep 1000; done")
 	got := run(t, term, `{"command":"echo \"[$A]\"; pwd; pgrep -s 0 sleep","reset":true}`)
 	if !strings.HasPrefix(got.Text, "[]\n"+dir) || !strings.HasPrefix(got.Metadata.Prefix, "[The shell was ended") || strings.Count(got.Text, "\n") != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := run(t, term, `{"command":"","reset":true}`); got.IsError || got.ExitCode == nil || *got.ExitCode != 0 || got.Metadata.ExitCode != -1 || !strings.Contains(got.Model, "new one was started") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "echo on"); got.Text != "on" || got.Metadata.Prefix != "" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -286,10 +286,10 @@ func TestExitEndsTheShellAndTheNextCommandSaysSo(t *testing.T) {
 				text = "[1] *" + text[i:]
 			}
 			if text != test.text || got.code() != test.code || !strings.Contains(got.Model, "The shell has ended") {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 			if got := sh(t, term, "echo $A on"); got.Text != "on" || got.code() != 0 {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 		})
 	}
@@ -309,7 +309,7 @@ func TestAShellThatDiedBetweenTheCallsIsReplaced(t *testing.T) {
 	waittest.Until(t, waittest.Patience, "the shell dies", func() (any, bool) { return "the shell is alive", !term.Alive() })
 	got := sh(t, term, "echo on")
 	if got.Text != "on" || !strings.Contains(got.Metadata.Prefix, "had ended with exit code 137") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestCancellingStopsACommandHoweverStubborn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := sh(t, term, "echo on"); !strings.HasSuffix(got.Text, "on") || got.code() != 0 || got.IsError {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 		})
 	}
@@ -370,7 +370,7 @@ func TestCtrlCReachesAProgramThatIsAboutToStart(t *testing.T) {
 	sh(t, term, "true")
 	for range 50 {
 		if got := run(t, term, `{"command":"sleep 1000","timeout":0.0001}`); got.code() != -1 {
-			t.Fatalf("%+v", got)
+			t.Fatalf("result = %+v", got)
 		}
 		if got := input(t, term, "C-c"); got.code() != 130 {
 			t.Fatalf("the program goes on: %+v", got)
@@ -393,7 +393,7 @@ func TestCtrlCWaitsForAShellThatDoesNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := run(t, term, `{"command":"`+command+`","timeout":0.0001}`); got.code() != -1 {
-			t.Fatalf("%+v", got)
+			t.Fatalf("result = %+v", got)
 		}
 		goOn := time.AfterFunc(800*time.Millisecond, func() { _ = syscall.Kill(shell, syscall.SIGCONT) })
 		got := over(t, term, input(t, term, "C-c"))
@@ -412,17 +412,17 @@ func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	// taken out of there in time.
 	got := input(t, term, strings.Repeat("type ahead\n", 200_000))
 	if got.code() != -1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "more"); !got.IsError || !strings.Contains(got.Model, "does not read its input") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "C-c"); got.code() != 130 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	// Input that no program has read is not run as commands.
 	if got := over(t, term, sh(t, term, "echo clean")); got.Text != "clean" || got.code() != 0 || got.Metadata.Prefix != "" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -431,7 +431,7 @@ func TestCtrlZStopsAJob(t *testing.T) {
 	term := open(t, quick)
 	sh(t, term, "sleep 1000")
 	if got := input(t, term, "C-z"); got.code() != 148 || !strings.Contains(got.Text, "Stopped") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	until(t, term, sh(t, term, "kill %1; wait 2>/dev/null; echo on"), "on")
 }
@@ -441,13 +441,13 @@ func TestBackgroundJobsDoNotHoldACallUp(t *testing.T) {
 	term := open(t, nil)
 	got := sh(t, term, "sleep 1000 &")
 	if got.code() != 0 || got.Metadata.PID <= 0 || got.Text != fmt.Sprintf("[1] %d", got.Metadata.PID) {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "(sleep 0.05; echo from behind) & sleep 0.3; echo front"); !strings.Contains(got.Text, "from behind\n") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "jobs | grep -c sleep"); got.Text != "1" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -511,7 +511,7 @@ func TestWhatAKilledShellLeftBehindEndsWithTheNextOne(t *testing.T) {
 	}
 	next := open(t, func(cfg *terminal.Config) { cfg.ID, cfg.Replaced = "this", true })
 	if got := sh(t, next, "echo on"); got.Text != "on" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if state(pids["this"]) != "" {
 		t.Error("what the earlier shell has started goes on")
@@ -539,10 +539,10 @@ func TestOutputCannotFakeTheEnd(t *testing.T) {
 	term := open(t, nil)
 	got := sh(t, term, `printf '\036abc:1\036\n###PS1JSON###\n{"exit_code":9}\n###PS1END###\n'; printf 'nonce\0001\0009\0001\0/\0/\0' >&199; printf '\036'; echo end; sleep 0.2; (exit 3)`)
 	if !strings.HasSuffix(got.Text, "end") || !strings.Contains(got.Text, "PS1JSON") || got.code() != 3 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "echo on"); got.Text != "on" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -570,11 +570,11 @@ func TestBinaryAndBrokenTextIsShownAsText(t *testing.T) {
 	} {
 		got := sh(t, term, command)
 		if (got.Text != want && want != "*") || got.code() != 0 {
-			t.Errorf("%s: %q, want %q", command, got.Text, want)
+			t.Errorf("%s: text = %q, want %q", command, got.Text, want)
 		}
 	}
 	if got := sh(t, term, "echo on"); got.Text != "on" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -624,13 +624,13 @@ func TestPasswordsAreNotEchoed(t *testing.T) {
 	got := sh(t, term, `python3 -c 'import getpass; p = getpass.getpass("Password: "); print(len(p), "characters")'`)
 	until(t, term, got, "Password:")
 	if got := input(t, term, "hunter2"); got.Text != "\n7 characters" || got.code() != 0 || strings.Contains(got.Model, "hunter2") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := sh(t, term, "read -rs x"); got.code() != -1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "hunter3"); got.Text != "" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -641,12 +641,12 @@ func TestPythonCanBeTalkedTo(t *testing.T) {
 	until(t, term, sh(t, term, "python3 -q"), ">>>")
 	until(t, term, input(t, term, "6 * 7"), "42\n>>>")
 	if got := input(t, term, "import time; time.sleep(1000)"); got.code() != -1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	until(t, term, input(t, term, "C-c"), "KeyboardInterrupt")
 	// Python itself makes 130 of an exit after an interrupt.
 	if got := input(t, term, "C-d"); got.code() != 0 && got.code() != 130 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -656,15 +656,15 @@ func TestVimCanBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	term := open(t, func(cfg *terminal.Config) { quick(cfg); cfg.Dir = dir })
 	if got := sh(t, term, "vim -u NONE -N file.txt"); got.code() != -1 || !strings.Contains(got.Text, "file.txt") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	input(t, term, "ihello from vim")
 	input(t, term, "ESC")
 	if got := over(t, term, input(t, term, ":wq")); got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := over(t, term, sh(t, term, "cat file.txt")); got.Text != "hello from vim" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -715,7 +715,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	if all := strings.Join(lines, "\n"); all != want {
-		t.Errorf("%s\n\nwant\n%s", all, want)
+		t.Errorf("output:\n%s\n\nwant\n%s", all, want)
 	}
 }
 
@@ -737,19 +737,19 @@ func TestSecretsAreGivenToCommandsThatNameThemAndHidden(t *testing.T) {
 		{"echo \"$LINES_KEY\"; echo $LINES_KEY", "<secret-hidden>\n-----BEGIN abc -----END"},
 	} {
 		if got := over(t, term, sh(t, term, step.command)); got.Text != step.want {
-			t.Errorf("%s: %q, want %q", step.command, got.Text, step.want)
+			t.Errorf("%s: text = %q, want %q", step.command, got.Text, step.want)
 		}
 	}
 	got := sh(t, term, "echo LOST=$LOST")
 	if got.Text != "LOST=" || !strings.Contains(got.Metadata.Prefix, "The value of the secret LOST is not available") {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	// Held back at first, because it could become the secret, and then not lost.
 	if got := sh(t, term, "echo API_TOKEN >/dev/null; printf 'end: it'; read -r x"); got.Text != "end: it" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := input(t, term, "x"); got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := over(t, term, sh(t, term, "for i in $(seq 100000); do echo \"$API_TOKEN\"; done")); strings.Contains(got.Text+got.Model, "secret\"") {
 		t.Error("a long output shows it")
@@ -775,9 +775,9 @@ func TestMetadataSaysWhereWeAre(t *testing.T) {
 	got := sh(t, term, "export PATH=$PWD:$PATH; cd /")
 	m := got.Metadata
 	if *m.WorkingDir != "/" || *m.PyInterpreterPath != filepath.Join(dir, "python") || *m.Username != "me" || *m.Hostname != "here" || m.ExitCode != 0 || m.PID != -1 {
-		t.Errorf("%+v", m)
+		t.Errorf("metadata = %+v", m)
 	}
 	if want := "\n[directory: /]\n[python: " + filepath.Join(dir, "python") + "]\n[exit code: 0]"; got.Model != want {
-		t.Errorf("%q, want %q", got.Model, want)
+		t.Errorf("text for the model = %q, want %q", got.Model, want)
 	}
 }

@@ -103,7 +103,7 @@ func TestEchoTakesNoTimeToSpeakOf(t *testing.T) {
 	t.Parallel()
 	got := sh(t, open(t, nil), "echo hi")
 	if got.Text != "hi" || got.code() != 0 || got.IsError || got.Timeout || got.Command != "echo hi" {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestStateSurvives(t *testing.T) {
 	} {
 		got := sh(t, term, step.command)
 		if got.Text != step.want || got.code() != step.code || got.IsError {
-			t.Errorf("%q: %q, exit code %d; want %q, %d", step.command, got.Text, got.code(), step.want, step.code)
+			t.Errorf("%q: text = %q, exit code %d; want %q, %d", step.command, got.Text, got.code(), step.want, step.code)
 		}
 	}
 }

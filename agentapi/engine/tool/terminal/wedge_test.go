@@ -79,10 +79,10 @@ func TestAChangedShellThatIsInterruptedGoesOn(t *testing.T) {
 		got = sh(t, term, "")
 	}
 	if got.code() != 130 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 	if got := over(t, term, sh(t, term, "echo $KEEP on")); got.Text != "1 on" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -104,10 +104,10 @@ func TestAShellThatDoesNotAnswerIsReplaced(t *testing.T) {
 			sh(t, term, "GONE=1")
 			got := sh(t, term, command)
 			if !strings.Contains(got.Text, "before") || !strings.Contains(got.Model, "no longer takes commands") || got.code() != -1 {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 			if got := sh(t, term, "echo \"[$GONE] on\""); got.Text != "[] on" || got.code() != 0 {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v", got)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestAShellThatWaitsForInputIsLeftAlone(t *testing.T) {
 			t.Parallel()
 			term := open(t, func(cfg *terminal.Config) { quiet := 2.0; cfg.Params.NoChangeTimeout = &quiet })
 			if got := sh(t, term, command); got.code() != -1 {
-				t.Fatalf("%+v", got)
+				t.Fatalf("result = %+v", got)
 			}
 			until(t, term, input(t, term, "12345"), "got 12345")
 		})
@@ -138,7 +138,7 @@ func TestAStoppedShellGoesOn(t *testing.T) {
 	}
 	term := open(t, nil)
 	if got := sh(t, term, "KEEP=1; suspend -f; echo $KEEP on"); got.Text != "1 on" || got.code() != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("result = %+v", got)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestProgramsDoNotInheritDescriptors(t *testing.T) {
 	for _, command := range []string{list, "(" + list + ")", list + " & wait", "bash -c \"" + strings.ReplaceAll(list, "$", `\$`) + "\""} {
 		got := sh(t, term, command)
 		if ours := regexp.MustCompile(`(?m)^19[89] |pipe:`).FindString(got.Text); ours != "" {
-			t.Errorf("%s: %s", command, got.Text)
+			t.Errorf("%s: text = %s", command, got.Text)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestTheTokenStaysWithItsHost(t *testing.T) {
 		_ = resp.Body.Close() // It is empty.
 	}
 	if want := "own.example Bearer access-own|other.example "; strings.Join(got, "|") != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("requests = %q, want %q", got, want)
 	}
 }
 
