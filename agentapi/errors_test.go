@@ -23,7 +23,7 @@ func TestErrorHasOneKind(t *testing.T) {
 		t.Errorf("public message %q", got)
 	}
 	if want := "run: lost: reconnect: down: unexpected EOF"; lost.Error() != want {
-		t.Errorf("%q, want %q: the log needs the whole cause", lost, want)
+		t.Errorf("error = %q, want %q: the log needs the whole cause", lost, want)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestARealServerHasItsMCPServers(t *testing.T) {
 	s := f.setup(t, backendtest.Needs{})
 	s.LLM.Reply(llmtest.Tool("shout", `{"text":"tea"}`), llmtest.Text("Done."))
 	if res := hello(t, s, s.Profile); res.Outcome != turn.Finished || res.Answer != "Done." {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v", res)
 	}
 	messages := s.LLM.Await(t, 2).Messages
 	if last := messages[len(messages)-1].Text; !strings.Contains(last, "TEA") {

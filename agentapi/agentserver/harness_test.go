@@ -260,7 +260,7 @@ func (w *world) native(t *testing.T, method, path, body string) string {
 	}
 	answer, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode > 299 {
-		t.Fatalf("%s: %s, %v", path, res.Status, err)
+		t.Fatalf("%s: status = %s, error %v", path, res.Status, err)
 	}
 	if err := res.Body.Close(); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func histories() []behaviour {
 			say(t, c, "What is it?")
 			want := []string{"user: What is it?", "thought: I should look.", "answer: It is 4711."}
 			if got := history(t, s, c.Info().ID, turn.ItemQuery{}); !slices.Equal(got, want) {
-				t.Errorf("%q", got)
+				t.Errorf("history = %q", got)
 			}
 		}},
 		{name: "HistoryOfARun", has: hasDeltas, check: checkHistoryOfARun},
@@ -144,7 +144,7 @@ func checkHistoryPages(t *testing.T, s *Setup) {
 					slices.Reverse(got)
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("%q", got)
+					t.Errorf("history = %q", got)
 				}
 			})
 		}

@@ -392,7 +392,7 @@ func TestTheCommandOfABlockIsQuoted(t *testing.T) {
 		"net":                       "",
 	} {
 		if got := (event.Block{Allow: allow}).Command(); got != want {
-			t.Errorf("%q: %q, want %q", allow, got, want)
+			t.Errorf("%q: Command = %q, want %q", allow, got, want)
 		}
 	}
 }

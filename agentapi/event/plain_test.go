@@ -13,6 +13,6 @@ func TestAnEventHasNoEscapesForHTML(t *testing.T) {
 	e := event.New("e1", "2026-01-02T03:04:05", event.SourceAgent, "", &event.ConversationError{Code: "a<b", Detail: "x && y > <z>"})
 	data, err := e.MarshalJSON()
 	if err != nil || !strings.Contains(string(data), `"x && y > <z>"`) {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("MarshalJSON = %s, error %v", data, err)
 	}
 }

@@ -46,7 +46,7 @@ func TestOtherLinesTellOfNoRefusal(t *testing.T) {
 		strings.Replace(note, "write", "eat", 1),
 	} {
 		if got := event.Refused(line); got != nil {
-			t.Errorf("%q: %v", line, got)
+			t.Errorf("%q: Refused = %v", line, got)
 		}
 	}
 }

@@ -156,12 +156,12 @@ func TestWhatFailedIsNotTakenForDone(t *testing.T) {
 		events := toolRun(t, tc.tool, tc.action, tc.observation)
 		all := calls(t, events)
 		if len(all) != 2 || all[1].State != tc.state || all[1].ID != "a" || *all[1].Seconds != 0.5 {
-			t.Errorf("%s: %+v", name, all)
+			t.Errorf("%s: calls = %+v", name, all)
 		}
 		r := turn.NewReader(nil)
 		s, _ := read(t, r, events)
 		if got := strings.Join(s.progress[1:], "|"); got != tc.line {
-			t.Errorf("%s: %q, want %q", name, got, tc.line)
+			t.Errorf("%s: progress = %q, want %q", name, got, tc.line)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestMCPCallsHaveArgumentsAndResult(t *testing.T) {
 	all := calls(t, toolRun(t, "weather", `{"data":{"city":"Bern"},"kind":"MCPToolAction"}`,
 		`{"content":[{"type":"text","text":"[Tool 'weather' executed.]"},{"type":"text","text":"sunny"}],"is_error":false,"tool_name":"weather","kind":"MCPToolObservation"}`))
 	if all[0].Kind != turn.KindMCP || !strings.Contains(all[0].Input, `"city": "Bern"`) || !strings.HasSuffix(all[1].Output, "sunny") || all[1].Kind != turn.KindMCP {
-		t.Errorf("%+v", all)
+		t.Errorf("calls = %+v", all)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestAnEditHasItsDiff(t *testing.T) {
 	c := edited(t, "one\ntwo\nthree\n", "one\n2\nthree\nfour\n")
 	want := "@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n"
 	if c.Diff != want || c.Added != 2 || c.Removed != 1 || c.Path != "/srv/x.go" || c.Kind != turn.KindEdit {
-		t.Errorf("%+v", c)
+		t.Errorf("call = %+v", c)
 	}
 	if c := edited(t, "", "new\n"); c.Diff != "@@ -0,0 +1 @@\n+new\n" {
 		t.Errorf("a new file: %q", c.Diff)

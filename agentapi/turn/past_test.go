@@ -258,13 +258,13 @@ func (p *past) check(t *testing.T, want pastTurn) {
 	switch {
 	case want.none:
 		if !errors.Is(err, turn.ErrNoTurn) {
-			t.Errorf("%s: %+v, %v, want that nothing ran", want.text, res, err)
+			t.Errorf("%s: result = %+v, error %v, want that nothing ran", want.text, res, err)
 		}
 	case err != nil:
 		t.Errorf("%s: %v", want.text, err)
 	case want.lost:
 		if res.Outcome != turn.Failed || res.Cause == nil || res.Cause.Kind != turn.CauseLost {
-			t.Errorf("%s: %+v, want that it is lost", want.text, res)
+			t.Errorf("%s: result = %+v, want that it is lost", want.text, res)
 		}
 	case res.Outcome != want.want:
 		t.Errorf("%s: outcome %d, want %d", want.text, res.Outcome, want.want)
@@ -322,7 +322,7 @@ func TestATurnIsKnownByItsMessage(t *testing.T) {
 		p.add(p.message("done"))
 		p.become(event.Finished)
 		if res, _, err := p.follow(t, base); !errors.Is(err, want) || (want == nil) != (res.Answer == "done") {
-			t.Errorf("%q: %+v, %v; want %v", stored, res, err, want)
+			t.Errorf("%q: result = %+v, error %v; want %v", stored, res, err, want)
 		}
 	}
 }

@@ -438,7 +438,7 @@ func TestWhatWaitsIsShownToItsEnd(t *testing.T) {
 		_, _ = read(t, r, []event.Event{l.action("", tt.tool, tt.args), l.status(event.Waiting)})
 		res := r.Result()
 		if len(res.Waiting) != 1 || res.Waiting[0].Detail != tt.want {
-			t.Errorf("%s %.80s: %+.300v, want %.300q", tt.tool, tt.args, res.Waiting, tt.want)
+			t.Errorf("%s %.80s: waiting = %+.300v, want %.300q", tt.tool, tt.args, res.Waiting, tt.want)
 		}
 	}
 }
@@ -507,7 +507,7 @@ func TestAnAnswerIsCutIfItsEventSaysSo(t *testing.T) {
 			}
 		}
 		if got := r.Result(); got.Cut != tt.want || got.Outcome != turn.Finished {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result = %+v", name, got)
 		}
 	}
 }

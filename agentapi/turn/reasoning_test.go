@@ -26,13 +26,13 @@ func TestReasoningHasSeveralForms(t *testing.T) {
 			l.add(event.SourceAgent, body)
 			items, _, err := turn.Items(t.Context(), l, "c", turn.ItemQuery{Limit: 9})
 			if err != nil || len(items) != 1 || items[0].Kind != turn.ItemReasoning || items[0].Text != "I think." {
-				t.Errorf("%+v, %v", items, err)
+				t.Errorf("items = %+v, error %v", items, err)
 			}
 		})
 	}
 	quiet := &logOf{}
 	quiet.add(event.SourceAgent, &event.Action{ToolCallID: "c", ReasoningContent: " ", ThinkingBlocks: thinking[1:]})
 	if items, _, err := turn.Items(t.Context(), quiet, "c", turn.ItemQuery{Limit: 9}); err != nil || len(items) != 0 {
-		t.Errorf("%+v, %v", items, err)
+		t.Errorf("items = %+v, error %v", items, err)
 	}
 }

@@ -31,7 +31,7 @@ func TestAMessageThatAHookRefusedHasTheReason(t *testing.T) {
 			l.user("go"), l.status(event.Running), l.status(event.Finished), l.snapshot(event.State{Status: event.Finished}),
 		})
 		if res := r.Result(); !r.Done() || res.Outcome != tt.want || res.Refusal != tt.why {
-			t.Errorf("%s: %+v, want %d with %q", name, res, tt.want, tt.why)
+			t.Errorf("%s: result = %+v, want %d with %q", name, res, tt.want, tt.why)
 		}
 	}
 }

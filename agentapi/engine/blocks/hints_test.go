@@ -37,7 +37,7 @@ func TestPathsThatAnOutputNames(t *testing.T) {
 		var got []string
 		blocks.Hints(observation, func(path string) (sandbox.Block, bool) { got = append(got, path); return sandbox.Block{}, true })
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", output, got, want)
+			t.Errorf("%s: paths asked for = %q, want %q", output, got, want)
 		}
 	}
 }

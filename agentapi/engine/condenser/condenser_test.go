@@ -156,7 +156,7 @@ func TestNeed(t *testing.T) {
 		"events":            {condenser.Settings{MaxSize: 7, KeepFirst: 1}, 0, 0, condenser.Need{Events: true}},
 	} {
 		if got := tt.set.NeedOf(v, tt.tokens, tt.limit); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+			t.Errorf("%s: NeedOf = %+v, want %+v", name, got, tt.want)
 		}
 	}
 	v.Append(event.New("r", "", event.SourceEnvironment, "", &event.CondensationRequest{}))

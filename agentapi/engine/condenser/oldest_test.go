@@ -79,7 +79,7 @@ func TestASummaryHasNoFlaw(t *testing.T) {
 		"one letter":             {strings.Repeat("a", 300), 1000, true},
 	} {
 		if got := condenser.Flaw(tt.text, tt.replaced); (got != "") != tt.flawed {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: Flaw = %q", name, got)
 		}
 	}
 }

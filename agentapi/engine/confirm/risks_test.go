@@ -98,7 +98,7 @@ func riskOf(t *testing.T, analyzer string, a *event.Action) string {
 	t.Helper()
 	found := confirm.Analysis(json.RawMessage(`{"kind":"AlwaysConfirm"}`), json.RawMessage(analyzer), []event.Event{{ID: "a", Body: a}, {ID: "b", Body: a}})
 	if found == nil || len(found.Details) > 0 {
-		t.Fatalf("%s: %+v", analyzer, found)
+		t.Fatalf("%s: Analysis = %+v", analyzer, found)
 	}
 	return found.Risks["a"]
 }
@@ -117,7 +117,7 @@ func TestTheAnalyzersSayTheSameAsOpenHands(t *testing.T) {
 				}
 			}
 			if got := riskOf(t, analyzer, r.event(t)); got != want {
-				t.Errorf("%s: %s, want %s of %.200s", name, got, want, lines[i])
+				t.Errorf("%s: risk = %s, want %s of %.200s", name, got, want, lines[i])
 			}
 		}
 	}

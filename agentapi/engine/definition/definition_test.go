@@ -91,7 +91,7 @@ func TestAProjectsDefinitionComesBeforeTheUsers(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if len(problems) != 2 || !strings.Contains(problems[0].Msg, first) || problems[0].Line != 2 || !problems[1].Unused {
-		t.Fatalf("%+v", problems)
+		t.Fatalf("problems = %+v", problems)
 	}
 }
 
@@ -109,11 +109,11 @@ func TestDefinitionsAreInTheDirectoryOfOpenHands(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s user=%v", d.Name, d.User))
 	}
 	if diff := cmp.Diff([]string{"b user=true", "c user=true"}, got); diff != "" || len(problems) > 0 {
-		t.Errorf("%s%+v", diff, problems)
+		t.Errorf("found (-want +got):\n%sproblems = %+v", diff, problems)
 	}
 	// Where the workspace is the home directory, what is in it belongs to the workspace.
 	if dirs := definition.Dirs(home, home, filepath.Join(home, ".openhands")); len(dirs) != 2 || dirs[0].User || dirs[1].User {
-		t.Errorf("%+v", dirs)
+		t.Errorf("dirs = %+v", dirs)
 	}
 }
 
@@ -165,11 +165,11 @@ func TestABadFileIsNamedWithItsLineAndARemedy(t *testing.T) {
 				t.Errorf("%d definitions, want %d", len(found), want)
 			}
 			if len(problems) != 1 {
-				t.Fatalf("%+v", problems)
+				t.Fatalf("problems = %+v", problems)
 			}
 			p := problems[0]
 			if p.Path != file || p.Line != c.line || !strings.Contains(p.Msg, c.msg) || p.Hint == "" || p.Unused != c.unused {
-				t.Errorf("%+v", p)
+				t.Errorf("problem = %+v", p)
 			}
 		})
 	}
@@ -229,7 +229,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, p := range problems {
 			if p.Line < 1 || p.Line > bytes.Count(data, []byte("\n"))+bytes.Count(data, []byte("\r"))+2 || p.Msg == "" || p.Hint == "" {
-				t.Fatalf("%+v", p)
+				t.Fatalf("problem = %+v", p)
 			}
 		}
 		definition.Check(d, definition.Known{Tools: []string{}})

@@ -103,7 +103,7 @@ func TestAPluginIsInstalledSwitchedOffRefreshedAndRemoved(t *testing.T) {
 		Path: filepath.Join(p.Base, "plugins/installed/good"),
 	}
 	if err != nil || e != want {
-		t.Fatalf("%+v, %v, want %+v", e, err, want)
+		t.Fatalf("Install = %+v, error %v, want %+v", e, err, want)
 	}
 	if files := extension.Files(e.Path); !slices.Equal(files, []string{".plugin/plugin.json", "bin/run", "commands/greet.md"}) {
 		t.Errorf("files: %q", files)
@@ -152,13 +152,13 @@ func TestAPluginOfARepositoryIsInstalledAsItIsCommitted(t *testing.T) {
 	s := extension.Plugins(p)
 	e, err := s.Install(t.Context(), control.Plugin{Source: "file://" + dir, Ref: "main"}, false)
 	if err != nil || e.Name != "some-repo" || e.ResolvedRef == nil || *e.ResolvedRef != head || *e.RequestedRef != "main" {
-		t.Fatalf("%+v, %v", e, err)
+		t.Fatalf("Install = %+v, error %v", e, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(e.Path, "commands/greet.md")); string(data) != "1" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 	if e, err = s.Refresh(t.Context(), "some-repo"); err != nil || e.Name != "some-repo" {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("Refresh = %+v, error %v", e, err)
 	}
 	if e, err := extension.Skills(p).Install(t.Context(), control.Plugin{Source: "file://" + dir, Path: "skills/talk"}, false); err != nil || e.Name != "talk" {
 		t.Errorf("a skill: %+v, %v", e, err)
@@ -239,10 +239,10 @@ func TestLinksInsideStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if target, err := os.Readlink(filepath.Join(e.Path, "more")); target != "commands" {
-		t.Errorf("%q, %v", target, err)
+		t.Errorf("link target = %q, error %v", target, err)
 	}
 	if files := extension.Files(e.Path); len(files) != 3 {
-		t.Errorf("%q", files)
+		t.Errorf("files = %q", files)
 	}
 }
 
@@ -268,10 +268,10 @@ func TestAFailedReplacementKeepsWhatIsInstalled(t *testing.T) {
 		t.Error("an ended request installs")
 	}
 	if names := visible(t, filepath.Dir(e.Path)); !slices.Equal(names, []string{"good"}) {
-		t.Errorf("%q", names)
+		t.Errorf("names = %q", names)
 	}
 	if again, err := s.Get("good"); err != nil || again != e {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("Get = %+v, error %v", again, err)
 	}
 }
 
@@ -290,11 +290,11 @@ func TestTheListFollowsTheDirectories(t *testing.T) {
 	})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 2 || list[0].Name != "old" || list[0].Enabled || list[1].Name != "by-hand" || !list[1].Enabled || list[1].Source != "local" {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("list = %+v, error %v", list, err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, extension.IndexName))
 	if err != nil || strings.Contains(string(data), "gone") || strings.Contains(string(data), `"plugins"`) || !strings.Contains(string(data), "by-hand") {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("index = %s, error %v", data, err)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestATornListIsKept(t *testing.T) {
 	}
 	var bad []string
 	if own := extension.Own(p, func(dir string, _ error) { bad = append(bad, dir) }); len(own) != 0 || !slices.Equal(bad, []string{dir}) {
-		t.Errorf("%+v, without %q", own, bad)
+		t.Errorf("Own = %+v, refused %q", own, bad)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, extension.IndexName)); err != nil || string(data) != `{"extensions":` {
 		t.Errorf("the list is %s, %v", data, err)
@@ -352,10 +352,10 @@ func TestPluginsOfTheUserAndOfAProject(t *testing.T) {
 	}
 	own := extension.Own(p, note)
 	if got := names(own); !slices.Equal(got, []string{"one", "two", "three"}) || own[0].Skills[0].Body != "first" || !slices.Equal(bad, []string{"torn"}) {
-		t.Errorf("%q, %q", got, bad)
+		t.Errorf("names = %q, refused %q", got, bad)
 	}
 	if got := names(extension.OfProject(project, note)); !slices.Equal(got, []string{"four", "five"}) {
-		t.Errorf("%q", got)
+		t.Errorf("names = %q", got)
 	}
 }
 
@@ -369,10 +369,10 @@ func TestFetch(t *testing.T) {
 	for _, try := range []struct{ source, ref, path, commit string }{{dir, "", "", ""}, {"file://" + dir, "", "", head}, {dir, "main", "", head}} {
 		got, err := extension.Fetch(t.Context(), p, control.Plugin{Source: try.source, Ref: try.ref})
 		if err != nil || !slices.Equal(got.Skills, []string{"hello"}) || !slices.Equal(got.Commands, []string{"greet"}) || string(got.Manifest) != `{"name":"good"}` {
-			t.Errorf("%+v: %+v, %v", try, got, err)
+			t.Errorf("%+v: result = %+v, error %v", try, got, err)
 		}
 		if (got.ResolvedRef == nil) != (try.commit == "") || got.ResolvedRef != nil && *got.ResolvedRef != try.commit {
-			t.Errorf("%+v: %v", try, got.ResolvedRef)
+			t.Errorf("%+v: resolved ref = %v", try, got.ResolvedRef)
 		}
 	}
 	slow, cancel := context.WithTimeout(t.Context(), 0)

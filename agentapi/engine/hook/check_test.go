@@ -79,22 +79,22 @@ func TestHooksThatCannotStartAreFound(t *testing.T) {
 			found := c.Check(hookfile.Config{event: {{Matcher: "*", Hooks: []hookfile.Hook{{Type: hookfile.TypeCommand, Command: command}}}}})
 			if want == "" {
 				if len(found) > 0 {
-					t.Errorf("%s: %+v", command, found)
+					t.Errorf("%s: problems = %+v", command, found)
 				}
 				continue
 			}
 			if len(found) != 1 || !strings.Contains(found[0].Why, want) || found[0].Refuses != (event == hookfile.PreToolUse && !strings.HasPrefix(want, "it names ")) || found[0].Command != command {
-				t.Errorf("%s: %+v, want %s", command, found, want)
+				t.Errorf("%s: problems = %+v, want %s", command, found, want)
 				continue
 			}
 			if hidden := strings.Contains(want, "show"); hidden != found[0].Hidden || hidden != strings.HasPrefix(found[0].Allow, home+"/") {
-				t.Errorf("%s: %+v", command, found[0])
+				t.Errorf("%s: problems = %+v", command, found[0])
 			}
 		}
 	}
 	prompt := "Is it wise?"
 	found := hook.Checker{Home: home, Base: base, Shown: shown, Find: find}.Check(hookfile.Config{hookfile.PreToolUse: {{Hooks: []hookfile.Hook{{Type: hookfile.TypePrompt, Prompt: &prompt}}}}})
 	if len(found) != 1 || found[0].Refuses || !strings.Contains(found[0].Why, "does not run hooks of the type prompt") {
-		t.Errorf("%+v", found)
+		t.Errorf("Check = %+v", found)
 	}
 }

@@ -53,7 +53,7 @@ func TestFilesOfHooks(t *testing.T) {
 		maps.Copy(want, c.more)
 		config := hookfile.Config{hookfile.PreToolUse: {{Matcher: "*", Hooks: []hookfile.Hook{{Type: hookfile.TypeCommand, Command: c.command}}}}}
 		if got := FilesOf(config, c.own, home, base); !maps.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", c.command, got, want)
+			t.Errorf("%s: FilesOf = %q, want %q", c.command, got, want)
 		}
 	}
 }

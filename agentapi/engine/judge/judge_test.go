@@ -32,7 +32,7 @@ func TestTextsHaveWhatTheyAreAbout(t *testing.T) {
 		"the words at a new start": judge.Resume(),
 	} {
 		if text == "" || strings.Contains(text, "{{") {
-			t.Errorf("%s: %q, want a text without an open place", name, text)
+			t.Errorf("%s: text = %q, want a text without an open place", name, text)
 		}
 	}
 	if text := judge.Question("make OBJECTIVE", "said TRANSCRIPT"); !strings.Contains(text, "OBJECTIVE") || !strings.Contains(text, "TRANSCRIPT") {

@@ -40,7 +40,7 @@ func TestFailuresOfAllProvidersHaveTheirClass(t *testing.T) {
 				want.code = llm.CodeBadRequest // as upstream has it
 			}
 			if failed.Code != want.code || failed.Classification.Kind != want.kind {
-				t.Errorf("%s %+v, want %+v\n%s", failed.Code, failed.Classification, want, failed.Detail)
+				t.Errorf("code = %s, classification %+v, want %+v\n%s", failed.Code, failed.Classification, want, failed.Detail)
 			}
 			if !strings.Contains(failed.Detail, want.next) {
 				t.Errorf("%q is not in %q", want.next, failed.Detail)

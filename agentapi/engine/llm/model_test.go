@@ -334,7 +334,7 @@ func TestWhatNoProviderTakesIsNotSent(t *testing.T) {
 		_, _ = m.Generate(t.Context(), req, nil) // the answer is of one dialect only
 		if !utf8.ValidString(sent) || !json.Valid([]byte(sent)) || strings.Contains(sent, "u0000") || strings.Contains(sent, `"name":""`) ||
 			strings.Contains(sent, "functions.terminal") || !strings.Contains(sent, `"unnamed"`) || strings.Contains(sent, "ud99c") || strings.Contains(sent, `\ud800`) || strings.Contains(sent, `\udc00`) {
-			t.Errorf("%s: %s", name, sent)
+			t.Errorf("%s: sent = %s", name, sent)
 		}
 	}
 	if after, err := json.Marshal(req); err != nil || string(after) != string(before) {
@@ -358,7 +358,7 @@ func TestStoredImagesAreSentWithTheTypeOfTheirBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fake.Requests()[0].Last().Images; len(got) != 1 || got[0] != want {
-			t.Errorf("%s: %q", stored, got)
+			t.Errorf("%s: images = %q", stored, got)
 		}
 		if got := req.Messages[1].Content[1].ImageURLs[0]; got != stored {
 			t.Errorf("the history was changed: %s", got)
@@ -488,7 +488,7 @@ func TestRoutesOfCustomServers(t *testing.T) {
 		}).client()}))
 		_ = failure(t, err)
 		if got != want {
-			t.Errorf("%s: %s, want %s", fields, got, want)
+			t.Errorf("%s: URL = %s, want %s", fields, got, want)
 		}
 	}
 }
@@ -524,7 +524,7 @@ func TestARefusalWithoutAKeyIsNotCalledAWrongKey(t *testing.T) {
 		p := profile(t, tt.model, `"base_url":"http://127.0.0.1:9/v1"`)
 		_, err := ask(t, newModel(t, llm.Config{Profile: p, Name: "mine", HTTP: server(tt.reply).client(), Key: tt.key}))
 		if failed := failure(t, err); !strings.Contains(failed.Detail, tt.want) || strings.Contains(failed.Detail, tt.not) {
-			t.Errorf("%s: %s\nwant %q and not %q", name, failed.Detail, tt.want, tt.not)
+			t.Errorf("%s: detail = %s\nwant %q and not %q", name, failed.Detail, tt.want, tt.not)
 		}
 	}
 }

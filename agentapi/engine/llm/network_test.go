@@ -251,7 +251,7 @@ func TestCompressionThatWasNotAskedFor(t *testing.T) {
 			}).client()})
 			resp, err := ask(t, m)
 			if status == 200 && (err != nil || textOf(resp) != "hello") {
-				t.Errorf("%s: %q, %v", kind, textOf(resp), err)
+				t.Errorf("%s: answer = %q, error %v", kind, textOf(resp), err)
 			}
 			if status == 400 {
 				if failed := failure(t, err); failed.Code != llm.CodeContextWindow {

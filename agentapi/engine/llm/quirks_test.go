@@ -59,7 +59,7 @@ func TestModelsThatWantTheirReasoningBackGetABlankOne(t *testing.T) {
 	} {
 		messages := sent(t, model, `"api_mode":"chat"`, calling("c1"))["messages"].([]any)
 		if got := messages[2].(map[string]any)["reasoning_content"]; got != want {
-			t.Errorf("%s: %q, want %q", model, got, want)
+			t.Errorf("%s: reasoning = %q, want %q", model, got, want)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestSignaturesOfGeminiGoBack(t *testing.T) {
 			}
 			result := messages[3].(map[string]any)["tool_call_id"]
 			if !strings.Contains(string(call), want.inside) || !strings.Contains(string(call), `"id":"`+want.id+`"`) || result != want.id {
-				t.Errorf("%s, %s: %s, result of %s", name, model, call, result)
+				t.Errorf("%s, %s: call = %s, result of %s", name, model, call, result)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func TestUsageInAnyShape(t *testing.T) {
 	} {
 		resp, err := m.Generate(t.Context(), hello("[[say ok]] [[habit "+string(habit)+"]]"), nil)
 		if err != nil || resp.Usage.PromptTokens != want {
-			t.Errorf("%q: %+v, %v", habit, resp.Usage, err)
+			t.Errorf("%q: usage = %+v, error %v", habit, resp.Usage, err)
 		}
 		if cost := resp.Cost; strings.Contains("usage-floats usage-texts usage-object", string(habit)) && habit != "" && cost != 0.25 {
 			t.Errorf("%q: cost %v", habit, cost)
@@ -211,7 +211,7 @@ func TestARefusalWithStatus200(t *testing.T) {
 		}).client()})
 		_, err := ask(t, m)
 		if kind := failure(t, err).Classification.Kind; kind != want {
-			t.Errorf("%s: %s, want %s", status, kind, want)
+			t.Errorf("%s: kind = %s, want %s", status, kind, want)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestMistralGetsSchemasWithoutTheirAddress(t *testing.T) {
 	for model, kept := range map[string]bool{"mistral/devstral-2512": false, "openai/gpt-4o": true} {
 		text, err := json.Marshal(sent(t, model, `"api_mode":"chat"`, req)["tools"])
 		if err != nil || strings.Contains(string(text), "$schema") != kept {
-			t.Errorf("%s: %s, %v", model, text, err)
+			t.Errorf("%s: text = %s, error %v", model, text, err)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestNoTimeoutIsNoLimitOfAPause(t *testing.T) {
 			}).client(),
 		})
 		if resp, err := ask(t, m); err != nil || textOf(resp) != "At last." {
-			t.Errorf("%q, %v", textOf(resp), err)
+			t.Errorf("answer = %q, error %v", textOf(resp), err)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func TestACheckoutGoesWithTheLastConversationThatUsesIt(t *testing.T) {
 	at := used(t, cache, repository, "v1", one)
 	other := used(t, cache, repository, "main", one)
 	if again := used(t, cache, repository, "v1", two); again != at {
-		t.Fatalf("%s, then %s", at, again)
+		t.Fatalf("checkout = %s, then %s", at, again)
 	}
 	if err := cache.Share(t.Context(), two, fork); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestACheckoutOfOpenHandsStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again := used(t, cache, repository, "v1", conversation); again != at {
-		t.Fatalf("%s, then %s", at, again)
+		t.Fatalf("checkout = %s, then %s", at, again)
 	}
 	if err := cache.Release(t.Context(), conversation); err != nil || !isThere(at) {
 		t.Errorf("a release: %v, and the checkout is there: %t", err, isThere(at))

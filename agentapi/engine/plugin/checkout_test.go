@@ -96,7 +96,7 @@ func TestCheckout(t *testing.T) {
 		}
 		data, err := os.ReadFile(filepath.Join(got, "version"))
 		if string(data) != try.want {
-			t.Errorf("%+v: %q, %v", try, data, err)
+			t.Errorf("%+v: file = %q, error %v", try, data, err)
 		}
 		if _, err := os.Lstat(filepath.Join(got, ".git")); err == nil {
 			t.Errorf("%+v: the repository is in %s", try, got)
@@ -135,7 +135,7 @@ func TestCheckoutThatIsRefused(t *testing.T) {
 		{torn, "main", "no such ref"},
 	} {
 		if got, err := cacheIn(cache).Checkout(t.Context(), try.repository, try.ref); err == nil || !strings.Contains(err.Error(), try.want) {
-			t.Errorf("%+v: %q, %v", try, got, err)
+			t.Errorf("%+v: checkout = %q, error %v", try, got, err)
 		}
 	}
 	noGit := plugin.Cache{Dir: cache, Path: t.TempDir(), Now: time.Now}
@@ -202,6 +202,6 @@ func TestCheckoutWithLinks(t *testing.T) {
 	}
 	p, err := plugin.Load(at.Dir)
 	if got := leftOut(p); err != nil || len(p.Skills) != 1 || !strings.Contains(got, "skills/out") || !strings.Contains(got, "skills/circle") {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("Load = %+v, error %v", p, err)
 	}
 }

@@ -28,7 +28,7 @@ func TestLinksOutOfThePluginAndInACircle(t *testing.T) {
 	}
 	p, err := plugin.Load(dir)
 	if err != nil || len(p.Skills) != 1 || p.Skills[0].Name != "good" || p.Hooks != nil || p.Servers != nil {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("Load = %+v, error %v", p, err)
 	}
 	got := leftOut(p)
 	for _, name := range []string{"skills/out", "skills/file.md", "skills/circle", "commands/out.md", "hooks/hooks.json", ".mcp.json"} {

@@ -107,7 +107,7 @@ func TestAPluginMayBeOneSkill(t *testing.T) {
 	t.Parallel()
 	p, err := plugin.Load(tree(t, map[string]string{"SKILL.md": "---\ndescription: D.\n---\nBody."}))
 	if err != nil || p.Name != "weather" {
-		t.Errorf("%q, %v", p.Name, err)
+		t.Errorf("name = %q, error %v", p.Name, err)
 	}
 	if diff := cmp.Diff([]string{"weather"}, skills(p)); diff != "" {
 		t.Error(diff)
@@ -141,7 +141,7 @@ func TestPartsThatCannotBeReadAreNamed(t *testing.T) {
 		"hooks/hooks.json": `{"Before":[]}`, ".mcp.json": `{"mcpServers":`, "skills/bad/SKILL.md": "---\na: [\n---\nx", "commands/bad.md": "---\na: [\n---\nx",
 	}))
 	if err != nil || len(p.LeftOut) != 4 || len(p.Skills) > 0 || p.Hooks != nil || p.Servers != nil {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("Load = %+v, error %v", p, err)
 	}
 }
 

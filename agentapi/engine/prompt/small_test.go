@@ -52,7 +52,7 @@ func TestASmallPromptSaysWhoTheAgentIs(t *testing.T) {
 		p := prompt.New(prompt.Config{Workspace: t.TempDir(), Now: now, Persona: tt.persona, User: skill.User{Base: base}})
 		static, _ := p.Small(nil, "openai/x")
 		if !strings.HasPrefix(static, tt.first) || !strings.Contains(static, "\n\n"+rule) {
-			t.Errorf("%s: %s", name, static)
+			t.Errorf("%s: static prompt = %s", name, static)
 		}
 		if strings.Contains(static, ours) != (tt.first == ours) {
 			t.Errorf("%s is two: %s", name, static)

@@ -108,7 +108,7 @@ func TestMaskTreatsValuesThatOverlap(t *testing.T) {
 		"none":                {nil, "text", "text"},
 	} {
 		if got := resolved(t, test.values...).Mask(test.text); strings.ReplaceAll(got, secretenv.Mark, "#") != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+			t.Errorf("%s: Mask = %q, want %q", name, got, test.want)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestMaskerReleasesOnlyALittle(t *testing.T) {
 	got.Write(m.Write([]byte("files: pa")))
 	got.Write(m.Release(3))
 	if got.String() != "files: pa" {
-		t.Errorf("%q", got.String())
+		t.Errorf("masked = %q", got.String())
 	}
 	got.Write(m.Write([]byte("sswor")))
 	if len(m.Release(3)) != 0 {
@@ -157,7 +157,7 @@ func TestMaskerReleasesOnlyALittle(t *testing.T) {
 	got.Write(m.Write([]byte("d1, pa")))
 	got.Write(m.Flush())
 	if want := "files: pa" + secretenv.Mark + ", pa"; got.String() != want {
-		t.Errorf("%q, want %q", got.String(), want)
+		t.Errorf("masked = %q, want %q", got.String(), want)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestMaskerShowsWhatWasReleasedOnce(t *testing.T) {
 	got.Write(m.Write([]byte("age")))
 	got.Write(m.Flush())
 	if got.String() != "passage" {
-		t.Errorf("%q", got.String())
+		t.Errorf("masked = %q", got.String())
 	}
 }
 
@@ -206,7 +206,7 @@ func TestLookupAsksAndRemembersFailures(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		asked++
 		if req.Header.Get("X-Token") != "header-value" || req.URL.Path != "/secrets/a" {
-			t.Errorf("%s %v", req.URL, req.Header)
+			t.Errorf("request for %s has the header %v", req.URL, req.Header)
 		}
 		w.WriteHeader(status)
 		fmt.Fprint(w, "looked-up")
@@ -309,11 +309,11 @@ func TestEncodeSealsEveryValue(t *testing.T) {
 	}
 	twice, err := again.Encode(seal)
 	if err != nil || string(twice) != want {
-		t.Errorf("%s, %v", twice, err)
+		t.Errorf("encoded = %s, error %v", twice, err)
 	}
 	without, err := r.Encode(nil)
 	if err != nil || strings.Contains(string(without), "SECRET") {
-		t.Errorf("%s, %v", without, err)
+		t.Errorf("encoded = %s, error %v", without, err)
 	}
 	if lost, err := registry(t, nil).Decode(without, open); err != nil || len(lost) != 2 {
 		t.Error(lost, err)
@@ -388,7 +388,7 @@ func TestMaskJSONMasksStringsOnly(t *testing.T) {
 		``:   ``,
 	} {
 		if got := string(r.MaskJSON(json.RawMessage(in))); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
+			t.Errorf("%s: MaskJSON = %s, want %s", in, got, want)
 		}
 	}
 }

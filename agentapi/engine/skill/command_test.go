@@ -47,7 +47,7 @@ func TestCommandsOfASkillEndWithWhatTheyStarted(t *testing.T) {
 	dir := t.TempDir()
 	text := invoked(t, skill.Skill{Own: true, Body: "!`sleep 1000 >/dev/null 2>&1 & echo $! > child; echo done`"}, dir)
 	if text != "done" {
-		t.Errorf("%q", text)
+		t.Errorf("text = %q", text)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "child"))
 	if err != nil {
@@ -74,7 +74,7 @@ func TestSkillsOfAWorkspaceRunNothing(t *testing.T) {
 	dir := t.TempDir()
 	text := invoked(t, skill.Skill{Body: "Look: !`touch made`"}, dir)
 	if !strings.Contains(text, "`touch made`, which was not run") {
-		t.Errorf("%q", text)
+		t.Errorf("text = %q", text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Error("the command of a workspace's skill ran")

@@ -209,7 +209,7 @@ func TestSkillsFollowTheDirectoryOfOpenHands(t *testing.T) {
 		got[s.Name] = s.Own
 	}
 	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": false}, got); diff != "" || len(skipped) > 0 {
-		t.Errorf("%s %+v", diff, skipped)
+		t.Errorf("skills (-want +got):\n%s\nskipped = %+v", diff, skipped)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestAnInstalledSkillThatIsSwitchedOffIsNotFound(t *testing.T) {
 	}
 	found, skipped := skill.Find("", skill.User{Base: base})
 	if len(found) != 1 || found[0].Name != "on" || len(skipped) != 0 {
-		t.Errorf("%+v, %+v", found, skipped)
+		t.Errorf("skills = %+v, skipped %+v", found, skipped)
 	}
 	list := filepath.Join(base, "skills/installed/.installed.json")
 	if err := os.WriteFile(list, []byte(`{"extensions":`), 0o600); err != nil {

@@ -90,7 +90,7 @@ func TestAReaderNeverSeesHalfAFile(t *testing.T) {
 		for _, pattern := range []string{"base_state.json", "meta.json", "owner_lease.json", "events/event-*.json"} {
 			found, err := filepath.Glob(filepath.Join(d.Path(), pattern))
 			if err != nil || pattern[0] != 'e' && len(found) != 1 {
-				t.Errorf("%s: %q, %v", pattern, found, err)
+				t.Errorf("%s: files = %q, error %v", pattern, found, err)
 			}
 			for _, path := range found[max(0, len(found)-3):] { // the newest events
 				data, err := os.ReadFile(path)

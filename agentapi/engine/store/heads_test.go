@@ -69,7 +69,7 @@ func TestALogIsReadOnceForFilters(t *testing.T) {
 	} {
 		write("ohgw_heads", text)
 		if got := count(store.NewLogs(root, time.Now), pauses); got != 0 {
-			t.Errorf("%s: %d", name, got)
+			t.Errorf("%s: count = %d", name, got)
 		}
 	}
 	write("ohgw_heads", string(data[:len(data)-3])) // torn in the last line

@@ -27,7 +27,7 @@ func TestWorkspacesAreThoseOfAllConversations(t *testing.T) {
 	write("notes/base_state.json", "{")
 	got, err := store.Workspaces(root)
 	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"/src/app", "/src/other"}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Workspaces = %q, error %v", got, err)
 	}
 	write(three+"/events/event-00000-x.json", "{}")
 	if got, err := store.Workspaces(root); err == nil {
@@ -38,6 +38,6 @@ func TestWorkspacesAreThoseOfAllConversations(t *testing.T) {
 		t.Errorf("with half a state: %q, %v", got, err)
 	}
 	if got, err := store.Workspaces(filepath.Join(root, "none")); got != nil || err != nil {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Workspaces = %q, error %v", got, err)
 	}
 }

@@ -82,7 +82,7 @@ func TestVerdicts(t *testing.T) {
 		"a batch of four of the same": {batch(4), stuck.Stuck},
 	} {
 		if got, _ := verdict(tt.log); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
+			t.Errorf("%s: verdict = %v, want %v", name, got, tt.want)
 		}
 	}
 }

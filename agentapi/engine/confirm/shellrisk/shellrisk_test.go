@@ -23,7 +23,7 @@ func TestMistakesHideNothing(t *testing.T) {
 		strings.Repeat("eval ", 9) + "ls":                           shellrisk.Unknown,
 	} {
 		if got := shellrisk.Deletes(text); got != want {
-			t.Errorf("%.60q: %v, want %v", text, got, want)
+			t.Errorf("%.60q: Deletes = %v, want %v", text, got, want)
 		}
 	}
 }

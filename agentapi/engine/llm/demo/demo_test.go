@@ -145,6 +145,6 @@ func TestWordsComeAtTheirPaceUntilCancelled(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	if got := demo.New(demo.Config{}).Info(); got != (llm.Info{Model: "demo", UsageID: "default", NativeTools: true, Streams: true}) {
-		t.Errorf("%+v", got)
+		t.Errorf("Info = %+v", got)
 	}
 }

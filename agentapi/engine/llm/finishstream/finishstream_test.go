@@ -70,7 +70,7 @@ func TestMalformedArgumentsStopQuietly(t *testing.T) {
 	}
 	for args, want := range tests {
 		if got := decode(args, 1); got != want {
-			t.Errorf("%.40q: %q, want %q", args, got, want)
+			t.Errorf("%.40q: text = %q, want %q", args, got, want)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func FuzzDecoder(f *testing.F) {
 			return // told twice, perhaps
 		}
 		if whole != want {
-			t.Errorf("%q, encoding/json says %q", whole, want)
+			t.Errorf("text = %q, encoding/json says %q", whole, want)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestServersNameTheContextThatARequestHas(t *testing.T) {
 		"several models, none of the name": {list(`{"data":[{"id":"a","max_model_len":1},{"id":"b"}]}`, "m"), answer{}},
 	} {
 		if tt.got != tt.want {
-			t.Errorf("%s: %v, want %v", name, tt.got, tt.want)
+			t.Errorf("%s: window = %v, want %v", name, tt.got, tt.want)
 		}
 	}
 }

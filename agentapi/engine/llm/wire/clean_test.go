@@ -27,7 +27,7 @@ func TestHalfPairsAndNULsLeaveArguments(t *testing.T) {
 		"":                                     "",
 	} {
 		if got := wire.CleanJSON(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("%q: CleanJSON = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestNamesThatNoProviderTakes(t *testing.T) {
 		"été": "_t_", "\xff": "_", strings.Repeat("x", 80): strings.Repeat("x", 64),
 	} {
 		if got := wire.CleanName(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("%q: CleanName = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -62,10 +62,10 @@ func TestAMessageIsCleanedAndItsOriginLeftAlone(t *testing.T) {
 	}
 	data, err := json.Marshal(clean)
 	if want := `"content":[{"cache_prompt":false,"type":"text","text":"a��"}]`; err != nil || !strings.Contains(string(data), want) || halfPairs(data) {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("JSON = %s, error %v", data, err)
 	}
 	if c := clean.ToolCalls[0]; c.Name != "unnamed" || c.Arguments != `{"a":"\ufffd"}` || c.ID != "\uFFFD" || c.ResponsesItemID != "\uFFFD" {
-		t.Errorf("%+v", c)
+		t.Errorf("tool call = %+v", c)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestACallWithoutANameHasOne(t *testing.T) {
 		feed(b)
 		calls := b.Message().ToolCalls
 		if len(calls) != 2 || calls[0].Name != "f" || calls[1].Name != "unnamed" || calls[1].ID == "" {
-			t.Errorf("%s: %+v", name, calls)
+			t.Errorf("%s: calls = %+v", name, calls)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestArgumentsAreAlwaysAnObject(t *testing.T) {
 		`{"a":1}`: `{"a":1}`, `{ "b" : "<" }`: `{ "b" : "<" }`, "": "{}", "null": `{"arguments":"null"}`, "[1]": `{"arguments":"[1]"}`, `{"a":`: `{"arguments":"{\"a\":"}`,
 	} {
 		if got := string(wire.Arguments(text)); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
+			t.Errorf("%q: Arguments = %s, want %s", text, got, want)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestExtraMembersWin(t *testing.T) {
 		B string `json:"b"`
 	}{1, "<x>"}, map[string]json.RawMessage{"a": json.RawMessage("2"), "c": json.RawMessage(`{"z":1,"y":2}`)})
 	if err != nil || string(got) != `{"a":2,"b":"<x>","c":{"z":1,"y":2}}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("body = %s, error %v", got, err)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestDataURLs(t *testing.T) {
 	} {
 		mediaType, data, ok := wire.DataURL(url)
 		if got := [2]string{mediaType, data}; ok != (want[0] != "") || ok && got != want {
-			t.Errorf("%s: %v %v, want %v", url, got, ok, want)
+			t.Errorf("%s: parts = %v, ok %v, want %v", url, got, ok, want)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestNumbersInAnyShape(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 		if got.Count != want.count || got.Amount != want.amount || got.Nested.V != want.count {
-			t.Errorf("%s: %v %v %v, want %v", raw, got.Count, got.Amount, got.Nested.V, want)
+			t.Errorf("%s: count = %v, amount %v, nested %v, want %v", raw, got.Count, got.Amount, got.Nested.V, want)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestPlainSchemas(t *testing.T) {
 		`{"default":{"$id":1,"properties":{"$id":2}},"enum":[{"$schema":3}],"examples":[{"a":{"$id":4}}],"$id":"x"}`:           `{"default":{"$id":1,"properties":{"$id":2}},"enum":[{"$schema":3}],"examples":[{"a":{"$id":4}}]}`,
 	} {
 		if got := string(wire.PlainSchema(json.RawMessage(schema))); got != want {
-			t.Errorf("%s: %s, want %s", schema, got, want)
+			t.Errorf("%s: PlainSchema = %s, want %s", schema, got, want)
 		}
 	}
 }

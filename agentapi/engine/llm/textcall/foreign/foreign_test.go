@@ -141,7 +141,7 @@ func TestSeveralCallsAreReadInTheirOrder(t *testing.T) {
 		"a list":    "[" + hello + "," + think + "]",
 	} {
 		if _, calls := foreign.Find(text, tools()); !gocmp.Equal(want, calls) {
-			t.Errorf("%s: %v", name, calls)
+			t.Errorf("%s: calls = %v", name, calls)
 		}
 	}
 	_, calls := foreign.Find("<tool_call><function=terminal><parameter=command>\n  ls\n</parameter><parameter=timeout>5</parameter></function></tool_call>", tools())

@@ -166,7 +166,7 @@ func TestContentsOfAnswers(t *testing.T) {
 		tt.m.Role = "assistant"
 		body, err := chat.Dialect{}.Body(&wire.Call{Messages: []event.LLMMessage{tt.m}, Options: wire.Options{PlainContent: tt.plain}})
 		if err != nil || !strings.Contains(string(body), tt.want) {
-			t.Errorf("%s: %s, %v; want %s", name, body, err, tt.want)
+			t.Errorf("%s: body = %s, error %v; want %s", name, body, err, tt.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestSignaturesOfTheTestSuite(t *testing.T) {
 		r := request(t, method, "https://example.amazonaws.com/")
 		converse.SignFor("service", r, nil, exampleKeys("us-east-1"), exampleTime())
 		if got := r.Header.Get("Authorization"); got != "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;x-amz-date, Signature="+want {
-			t.Errorf("%s: %s", method, got)
+			t.Errorf("%s: signature = %s", method, got)
 		}
 	}
 }

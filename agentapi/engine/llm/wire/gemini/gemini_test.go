@@ -66,7 +66,7 @@ func TestHowAnAnswerCanEnd(t *testing.T) {
 	} {
 		got, err := wiretest.Read(gemini.Dialect{}, strings.NewReader("data: "+frame+"\n\n"), false)
 		if err != nil || got.Finish != want {
-			t.Errorf("%s: %q, %v; want %q", frame, got.Finish, err, want)
+			t.Errorf("%s: finish = %q, error %v; want %q", frame, got.Finish, err, want)
 		}
 	}
 	b := wire.NewBuilder(nil, func() string { return "" })
@@ -90,7 +90,7 @@ func TestCallsOfOtherModelsGetGooglesOwnWord(t *testing.T) {
 	}}
 	const want = `{"functionCall":{"name":"f","args":{}},"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="},{"functionCall":{"name":"g","args":{}}}`
 	if body, err := (gemini.Dialect{Levels: true}).Body(c); err != nil || !strings.Contains(string(body), want) {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("body = %s, error %v", body, err)
 	}
 	if body, err := (gemini.Dialect{}).Body(c); err != nil || strings.Contains(string(body), "thoughtSignature") {
 		t.Errorf("an older model gets %s, %v", body, err)
@@ -114,7 +114,7 @@ func TestEffortsBecomeLevelsOrBudgets(t *testing.T) {
 	for _, tt := range tests {
 		body, err := gemini.Dialect{Levels: tt.levels}.Body(&wire.Call{Model: tt.model, Options: wire.Options{Effort: tt.effort}})
 		if err != nil || !strings.Contains(string(body), tt.want) {
-			t.Errorf("%s, %s: %s, %v; want %s", tt.model, tt.effort, body, err, tt.want)
+			t.Errorf("%s, %s: body = %s, error %v; want %s", tt.model, tt.effort, body, err, tt.want)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 	} {
 		got, err := wiretest.Read(messages.Dialect{}, strings.NewReader(strings.Replace(answer, `"tool_use","stop_sequence"`, `"`+reason+`","stop_sequence"`, 1)), false)
 		if err != nil || got.Finish != want {
-			t.Errorf("%s: %q, %v; want %q", reason, got.Finish, err, want)
+			t.Errorf("%s: finish = %q, error %v; want %q", reason, got.Finish, err, want)
 		}
 	}
 }
@@ -185,6 +185,6 @@ func TestCallsWithoutToolsHaveOneThatIsUnused(t *testing.T) {
 	c := call(user("a"), event.LLMMessage{Role: "assistant", ToolCalls: []event.ToolCall{{ID: "a", Name: "f", Arguments: "not JSON"}}}, event.LLMMessage{Role: "tool", ToolCallID: "a"})
 	body, err := messages.Dialect{}.Body(c)
 	if err != nil || !strings.Contains(string(body), `"tools":[{"name":"unused"`) || !strings.Contains(string(body), `"input":{"arguments":"not JSON"}`) {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("body = %s, error %v", body, err)
 	}
 }

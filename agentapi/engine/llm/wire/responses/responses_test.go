@@ -166,7 +166,7 @@ func TestReasoningThatLedToNothingIsNotSent(t *testing.T) {
 		{Role: "user", Content: []event.Content{event.Text("x")}},
 	}})
 	if err != nil || strings.Contains(string(body), "rs_1") {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("body = %s, error %v", body, err)
 	}
 }
 
