@@ -60,10 +60,10 @@ func TestHalfAVersion(t *testing.T) {
 		got, err := s.ConversationSettings()
 		if tt.problem != "" {
 			if _, ok := errors.AsType[*profile.SettingsError](err); !ok || !got.Agent.IsZero() {
-				t.Errorf("%s: %+v, %v", tt.name, got, err)
+				t.Errorf("%s: settings = %+v, error %v", tt.name, got, err)
 			}
 		} else if made := toolsOf(t, got); err != nil || !slices.Equal(made.tools, tt.want.tools) || made.switches != tt.want.switches {
-			t.Errorf("%s: %+v, %v", tt.name, made, err)
+			t.Errorf("%s: tools = %+v, error %v", tt.name, made, err)
 		}
 		report, err := s.Check(t.Context(), profile.CheckOptions{})
 		must(t, err)
@@ -72,7 +72,7 @@ func TestHalfAVersion(t *testing.T) {
 			codes = append(codes, p.Code)
 		}
 		if want := strings.Fields(tt.problem); !slices.Equal(codes, want) {
-			t.Errorf("%s: %v, want %v", tt.name, codes, want)
+			t.Errorf("%s: codes = %v, want %v", tt.name, codes, want)
 		}
 		before := parseDoc(t, tt.settings).Root()
 		_, err = s.Use(t.Context(), "p", now())
@@ -80,7 +80,7 @@ func TestHalfAVersion(t *testing.T) {
 		after := parseDoc(t, s.read("settings.json")).Root()
 		for _, path := range [][]string{{"schema_version"}, {"agent_settings", "schema_version"}, {"agent_settings", "tools"}} {
 			if diff := cmp.Diff(string(before.At(path...).Raw()), string(after.At(path...).Raw())); diff != "" {
-				t.Errorf("%s: %v %s", tt.name, path, diff)
+				t.Errorf("%s: at %v (-before +after): %s", tt.name, path, diff)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestAMemberThatIsThereTwiceIsNotChanged(t *testing.T) {
 	got, err := s.ConversationSettings()
 	must(t, err)
 	if made := toolsOf(t, got); !slices.Equal(made.tools, []string{"terminal"}) {
-		t.Errorf("%+v", made)
+		t.Errorf("tools = %+v", made)
 	}
 	if _, err := s.Use(t.Context(), "p", now()); err == nil || errors.Is(err, profile.ErrNotFound) {
 		t.Errorf("Use: %v", err)

@@ -28,7 +28,7 @@ func TestAddWritesAsOpenHandsDoes(t *testing.T) {
 	s.want("profiles/mine.json", "{\n  \"model\": \"openai/gpt-5.5\",\n  \"base_url\": \"https://h.example/v1\",\n  \"schema_version\": 1\n}")
 	for rel, mode := range map[string]os.FileMode{"profiles/mine.json": 0o600, "profiles": 0o700, ".": 0o700} {
 		if info, err := os.Stat(s.path(rel)); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", rel, info.Mode(), err)
+			t.Errorf("%s: mode = %v, error %v", rel, info.Mode(), err)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestUseCopiesTheEntryIntoTheSettings(t *testing.T) {
 	done, err := s.Use(t.Context(), "a", now())
 	must(t, err)
 	if done.Name != "a" || !done.Changed || done.Key != profile.KeyEncrypted || done.Left != nil {
-		t.Errorf("%+v", done)
+		t.Errorf("Use = %+v", done)
 	}
 	want := strings.Replace(existingSettings, `"model": "old"`, `"model": "openhands/gpt-5.6",
       "api_key": "`+fixtureToken+`",
@@ -359,7 +359,7 @@ func TestRemove(t *testing.T) {
 	s.want("profiles/a.json", "{}")
 	done, err := s.Remove(t.Context(), "b")
 	if err != nil || done != (profile.Removal{Name: "b", Active: true}) {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Remove = %+v, error %v", done, err)
 	}
 	s.gone("profiles/b.json")
 	s.want("settings.json", existingSettings)
@@ -511,7 +511,7 @@ func TestAChoiceThatIsMadeMeanwhileStays(t *testing.T) {
 			must(t, lock.Release())
 		}}})
 		if done, err := waiting.Rename(t.Context(), "a", "b"); err != nil || done.New != "b" {
-			t.Errorf("%+v, %v", done, err)
+			t.Errorf("Rename = %+v, error %v", done, err)
 		}
 		s.want("settings.json", active("other"))
 	})

@@ -77,7 +77,7 @@ func TestCheckFindsWhatIsWrongWithEveryFixture(t *testing.T) {
 			codes = append(codes, p.Code)
 		}
 		if got := strings.Join(codes, " "); got != want[filepath.Base(path)[:3]] {
-			t.Errorf("%s: %s, want %s", filepath.Base(path), got, want[filepath.Base(path)[:3]])
+			t.Errorf("%s: codes = %s, want %s", filepath.Base(path), got, want[filepath.Base(path)[:3]])
 		}
 	}
 }
@@ -208,11 +208,11 @@ func TestCheckOfNamedProfilesLooksAtThemOnly(t *testing.T) {
 	})
 	report, err := s.Check(t.Context(), profile.CheckOptions{Names: []string{"a.json"}})
 	if err != nil || report.Checked != 1 || len(report.Problems) != 0 || report.Worst() != "" {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("report = %+v, error %v", report, err)
 	}
 	report, err = s.Check(t.Context(), profile.CheckOptions{})
 	if err != nil || report.Checked != 3 || report.Worst() != profile.Error {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("report = %+v, error %v", report, err)
 	}
 	for name, want := range map[string]error{"nobody": profile.ErrNotFound, "a/b": profile.ErrName} {
 		if _, err := s.Check(t.Context(), profile.CheckOptions{Names: []string{name}}); !errors.Is(err, want) {
@@ -227,7 +227,7 @@ func TestAKeyWithoutItsSecretIsANoteOnly(t *testing.T) {
 	without := store{profile.Open(profile.Config{Base: s.base}), s.base, t}
 	got := check(t, without, profile.CheckOptions{Keys: resolver()})
 	if len(got) != 1 || got[0] != "a key-no-secret note set OH_SECRET_KEY_PATH to the file with OpenHands' secret" {
-		t.Errorf("%q", got)
+		t.Errorf("problems = %q", got)
 	}
 }
 
@@ -239,6 +239,6 @@ func TestAStoreWithTooManyProfilesIsNoted(t *testing.T) {
 	}
 	got := check(t, newStore(t, files), profile.CheckOptions{Keys: resolver()})
 	if len(got) != 1 || !strings.HasPrefix(got[0], " over-limit note") {
-		t.Errorf("%q", got)
+		t.Errorf("problems = %q", got)
 	}
 }

@@ -40,7 +40,7 @@ func TestWithoutSettingsConversationsHaveTheDefaultsOfOpenHands(t *testing.T) {
 	must(t, err)
 	for name, got := range map[string]profile.ConversationSettings{"no file": missing, "empty": conversationSettings(t, `{}`)} {
 		if got.MaxIterations != 500 || got.Confirmation || !got.Analyzer || !got.Agent.IsZero() || got.LostText() != "" {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: settings = %+v", name, got)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestBrokenSettingsAreTheDefaultsWithTheReason(t *testing.T) {
 		s := newStore(t, map[string]string{"settings.json": src})
 		got, err := s.ConversationSettings()
 		if got.MaxIterations != 500 || got.Confirmation || !got.Analyzer || !got.Agent.IsZero() {
-			t.Errorf("%s: %+v", src, got)
+			t.Errorf("%s: settings = %+v", src, got)
 		}
 		bad, ok := errors.AsType[*profile.SettingsError](err)
 		if !ok || bad.Path != s.path("settings.json") || !strings.Contains(err.Error(), want) {

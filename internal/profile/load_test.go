@@ -66,7 +66,7 @@ func TestLoadKeepsWhichLimitsAnEntryHas(t *testing.T) {
 		p, err := s.Load("a")
 		must(t, err)
 		if got := fmt.Sprintf("whole %v, pause %v", p.LLM.Whole(), llmentry.Or(p.LLM.IdleTimeout, 0)); got != want {
-			t.Errorf("%s: %s, want %s", src, got, want)
+			t.Errorf("%s: timeouts = %s, want %s", src, got, want)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestARotatedSecretIsReplacedByTheCurrentOne(t *testing.T) {
 			s := profile.Open(profile.Config{Base: base, Ciphers: profile.FindCiphers(profile.CipherSources{LookupEnv: environ(tt.vars), Dir: base})})
 			done, err := s.Use(t.Context(), "p", now())
 			if err != nil || done.Key != profile.KeyEncrypted {
-				t.Fatalf("%+v, %v", done, err)
+				t.Fatalf("Use = %+v, error %v", done, err)
 			}
 			settings, err := os.ReadFile(filepath.Join(base, "settings.json"))
 			must(t, err)

@@ -85,7 +85,7 @@ func TestRenameReachesTheCopyOfAMetaProfile(t *testing.T) {
 	before := s.read("settings.json")
 	done, err := s.Rename(t.Context(), "work", "job")
 	if err != nil || done.Active {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Rename = %+v, error %v", done, err)
 	}
 	s.want("settings.json", strings.Replace(before, `"classifier_model": "work"`, `"classifier_model": "job"`, 1))
 	if _, err := os.Stat(s.path("meta-profiles")); !os.IsNotExist(err) {
@@ -166,9 +166,9 @@ func TestCheckFindsDamagedMetaProfiles(t *testing.T) {
 		must(t, err)
 		switch p := report.Problems; {
 		case part == "" && len(p) > 0:
-			t.Errorf("%s: %+v", src, p)
+			t.Errorf("%s: problems = %+v", src, p)
 		case part != "" && (len(p) != 1 || p[0].Code != "meta-profile-damaged" || p[0].Severity != profile.Error || !strings.Contains(p[0].Text, part) || p[0].Repair == ""):
-			t.Errorf("%s: %+v, want %q", src, p, part)
+			t.Errorf("%s: problems = %+v, want %q", src, p, part)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestReferencesOfAgentProfiles(t *testing.T) {
 	report, err := s.Check(t.Context(), profile.CheckOptions{})
 	must(t, err)
 	if p := report.Problems; len(p) != 1 || p[0].Code != "meta-profile-missing" || p[0].Path != s.path(file) || !strings.Contains(p[0].Text, `"gone"`) {
-		t.Errorf("%+v", p)
+		t.Errorf("problems = %+v", p)
 	}
 	if _, err := s.Remove(t.Context(), "work"); !errors.Is(err, profile.ErrInUse) {
 		t.Errorf("Remove: %v", err)

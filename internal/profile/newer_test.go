@@ -101,7 +101,7 @@ func TestCheckSaysWhatItDoesWithNewerSettings(t *testing.T) {
 				}
 			}
 			if found != (tt.code != "") {
-				t.Errorf("%+v", report.Problems)
+				t.Errorf("problems = %+v", report.Problems)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestUseKeepsWhatANewerOpenHandsHas(t *testing.T) {
 			must(t, os.WriteFile(s.path("profiles/cheap.json"), profile158.Bytes(), 0o600))
 			done, err := s.Use(t.Context(), "cheap", now())
 			if err != nil || !done.Changed || done.Name != "cheap" {
-				t.Fatalf("%+v, %v", done, err)
+				t.Fatalf("Use = %+v, error %v", done, err)
 			}
 			after := parseDoc(t, s.read("settings.json"))
 			llm := after.Root().At("agent_settings", "llm")
@@ -212,12 +212,12 @@ func TestRenameAndRemoveFollowInNewerSettings(t *testing.T) {
 	before := s.read("settings.json")
 	done, err := s.Rename(t.Context(), "work", "job")
 	if err != nil || !done.Active {
-		t.Fatalf("%+v, %v", done, err)
+		t.Fatalf("Rename = %+v, error %v", done, err)
 	}
 	s.want("settings.json", strings.Replace(before, `"active_profile": "work"`, `"active_profile": "job"`, 1))
 	must(t, os.RemoveAll(s.path("agent-profiles")))
 	if gone, err := s.Remove(t.Context(), "job"); err != nil || !gone.Active {
-		t.Fatalf("%+v, %v", gone, err)
+		t.Fatalf("Remove = %+v, error %v", gone, err)
 	}
 	s.want("settings.json", strings.Replace(before, `"active_profile": "work"`, `"active_profile": null`, 1))
 }
@@ -246,7 +246,7 @@ func TestKeysLeaveNewerSettings(t *testing.T) {
 			}
 			key := parseDoc(t, s.read("settings.json")).Root().At("agent_settings", "llm", "api_key")
 			if _, has := key.Text(); skipped != tt.left || has != tt.left {
-				t.Errorf("%+v, key %s", done, key.Raw())
+				t.Errorf("import = %+v, key %s", done, key.Raw())
 			}
 			if tt.left {
 				s.want("settings.json", before)
@@ -273,7 +273,7 @@ func TestConversationsHaveTheSettingsOfANewerOpenHands(t *testing.T) {
 			got, err := newNewer(t, tt.edits...).ConversationSettings()
 			must(t, err)
 			if got.MaxIterations != 77 || !got.Confirmation || !got.Analyzer || len(got.Lost) > 0 || !strings.Contains(got.Newer, tt.newer) || (tt.newer == "") != (got.Newer == "") {
-				t.Errorf("%+v", got)
+				t.Errorf("ConversationSettings = %+v", got)
 			}
 			var agent struct {
 				Tools   json.RawMessage `json:"tools"`
@@ -317,7 +317,7 @@ func TestAgentProfilesOfNewerVersionsFollowARename(t *testing.T) {
 		must(t, os.WriteFile(s.path(file), []byte(before), 0o600))
 		done, err := s.Rename(t.Context(), "work", "job")
 		if err != nil || len(done.AgentProfiles) != 1 {
-			t.Errorf("%+v, %v", done, err)
+			t.Errorf("Rename = %+v, error %v", done, err)
 		}
 		s.want(file, strings.Replace(before, `"llm_profile_ref": "work"`, `"llm_profile_ref": "job"`, 1))
 	}
@@ -343,6 +343,6 @@ func TestAgentProfilesOfNewerVersionsFollowARename(t *testing.T) {
 	report, err := s.Check(t.Context(), profile.CheckOptions{})
 	must(t, err)
 	if len(report.Problems) != 1 || report.Problems[0].Code != "newer-openhands" || report.Problems[0].Path != s.path(file) {
-		t.Errorf("%+v", report.Problems)
+		t.Errorf("problems = %+v", report.Problems)
 	}
 }

@@ -118,7 +118,7 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 	write(t, s.path("profiles/old.json"), `{"model":"litellm_proxy/gpt-5.6","base_url":"`+proxyURL+`","api_key":"`+fixtureToken+`"}`)
 	report, err := migrate.Run(ctx, migrate.Options{Bases: []string{s.base}, Apply: true, Backups: t.TempDir(), Now: now})
 	if err != nil || report.Summary.Migrate != 1 {
-		t.Errorf("%+v, %v", report.Summary, err)
+		t.Errorf("summary = %+v, error %v", report.Summary, err)
 	}
 	if got := listing(server); got != "again=openai/x key:false; old=openhands/gpt-5.6 key:true; active again" {
 		t.Errorf("after migrate: %s", got)
@@ -226,7 +226,7 @@ func TestNoUpdateIsLostBesideAServerAndAWriter(t *testing.T) {
 		"the server's":           {settings.Root().At("misc_settings", "http"), patches},
 	} {
 		if got, ok := tt.v.Int(); !ok || got != int64(tt.want) {
-			t.Errorf("%s: %s, want %d", what, tt.v.Raw(), tt.want)
+			t.Errorf("%s: value = %s, want %d", what, tt.v.Raw(), tt.want)
 		}
 	}
 	if active, err := s.Active(); err != nil || active != fmt.Sprintf("o%d", (writes-1)%4) {

@@ -87,7 +87,7 @@ func TestSwitchesAndListsGiveTheToolsThatOpenHandsGives(t *testing.T) {
 		for name, tt := range cases {
 			got := toolsOf(t, conversationSettings(t, tt.settings))
 			if !slices.Equal(got.tools, tt.tools) || got.switches != tt.switches {
-				t.Errorf("%s: %v, switch %t, want %v, %t", name, got.tools, got.switches, tt.tools, tt.switches)
+				t.Errorf("%s: tools = %v, switch %t, want %v, %t", name, got.tools, got.switches, tt.tools, tt.switches)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestCheckNamesWhatNewerSettingsCannotHave(t *testing.T) {
 			t.Errorf("active %q, %v", active, err)
 		}
 		if got, err := s.ConversationSettings(); err == nil || !strings.HasSuffix(err.Error(), "agent_settings."+name) || !got.Agent.IsZero() {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("ConversationSettings = %+v, error %v", got, err)
 		}
 		report, err := s.Check(t.Context(), profile.CheckOptions{})
 		must(t, err)
@@ -132,7 +132,7 @@ func TestCheckNamesWhatNewerSettingsCannotHave(t *testing.T) {
 		for name, tt := range cases {
 			report, err := newStore(t, map[string]string{"settings.json": tt.settings}).Check(t.Context(), profile.CheckOptions{})
 			if err != nil || len(report.Problems) > 0 {
-				t.Errorf("%s: %+v, %v", name, report.Problems, err)
+				t.Errorf("%s: problems = %+v, error %v", name, report.Problems, err)
 			}
 		}
 	}

@@ -119,9 +119,9 @@ func TestAsOpenHands(t *testing.T) {
 			got, err := canon.Embedded().AsOpenHands(tt.in, tt.force)
 			switch {
 			case tt.want == "" && !errors.Is(err, canon.ErrRefused):
-				t.Errorf("%+v, %v; want a refusal", got, err)
+				t.Errorf("AsOpenHands = %+v, error %v; want a refusal", got, err)
 			case tt.want != "" && (err != nil || got.Model != tt.want):
-				t.Errorf("%+v, %v; want %s", got, err, tt.want)
+				t.Errorf("AsOpenHands = %+v, error %v; want %s", got, err, tt.want)
 			case tt.want != "" && tt.in.URL.State == canon.URLText && !got.DropURL:
 				t.Error("the URL stays")
 			}
@@ -170,7 +170,7 @@ func TestURLOf(t *testing.T) {
 		"number": {State: canon.URLOther}, "half": text("\xed\xa0\x80"), // the SDK takes it for text
 	} {
 		if got := canon.URLOf(doc.Root().Get(name)); got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
+			t.Errorf("%s: URLOf = %+v, want %+v", name, got, want)
 		}
 	}
 }

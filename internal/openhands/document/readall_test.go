@@ -29,11 +29,11 @@ func TestReadAllKeepsTheOrder(t *testing.T) {
 		document.Source{File: document.ProfileFile(base, "dir"), Type: fs.ModeDir})
 	snaps, err := document.ReadAll(t.Context(), sources)
 	if err != nil || len(snaps) != 102 {
-		t.Fatalf("%d, %v", len(snaps), err)
+		t.Fatalf("number of snapshots = %d, error %v", len(snaps), err)
 	}
 	for i := range 100 {
 		if got := snaps[i].Entries()[0].Model(); got != fmt.Sprintf("m%d", i) {
-			t.Errorf("%d: %s", i, got)
+			t.Errorf("%d: model = %s", i, got)
 		}
 	}
 	if !snaps[100].Missing() {

@@ -96,7 +96,7 @@ func TestSettingsOfANewerOpenHandsAreShownOnly(t *testing.T) {
 	s, base := open(t, "ohgw-example-secret-key-0001", map[string]string{"settings.json": before})
 	shown, err := s.Settings.Get(t.Context(), openhands.Masked)
 	if err != nil || shown.Active == nil || *shown.Active != "work" || fmt.Sprintf("%s", shown.Conversation["max_iterations"]) != "77" {
-		t.Errorf("%+v, %v", shown, err)
+		t.Errorf("settings = %+v, error %v", shown, err)
 	}
 	for name, patch := range map[string]openhands.Patch{
 		"agent":        {Agent: map[string]any{"tool_concurrency_limit": json.Number("2")}},
@@ -133,7 +133,7 @@ func TestKeysAreEncryptedInFiles(t *testing.T) {
 	}
 	for _, name := range []string{"profiles/a.json", "settings.json", "secrets.json", "provider-connections/provider_connections.json"} {
 		if text := read(t, base, name); strings.Contains(text, key) || !strings.Contains(text, "gAAAAA") {
-			t.Errorf("%s: %s", name, text)
+			t.Errorf("%s: file = %s", name, text)
 		}
 	}
 	found, err := s.LLMProfiles.Get(t.Context(), "a", openhands.Clear)
@@ -406,7 +406,7 @@ func TestAKeyOfTheActiveProfileIsThatOfTheSettings(t *testing.T) {
 		}
 		got, err := s.Settings.Get(t.Context(), openhands.Masked)
 		if err != nil || got.KeySet != want {
-			t.Errorf("%s: %v, %v", settings, got.KeySet, err)
+			t.Errorf("%s: key set = %v, error %v", settings, got.KeySet, err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestAProfileKeepsItsIdleTimeout(t *testing.T) {
 		}
 		got, err := s.LLMProfiles.Get(t.Context(), "a", openhands.Masked)
 		if shown := fmt.Sprintf("%s", got.Config["stream_idle_timeout"]); err != nil || shown != tt.want {
-			t.Errorf("%s: %s, %v, want %s", tt.llm, shown, err, tt.want)
+			t.Errorf("%s: timeout = %s, error %v, want %s", tt.llm, shown, err, tt.want)
 		}
 		if stored := strings.Contains(read(t, base, "profiles/a.json"), "stream_idle_timeout"); stored != tt.stored {
 			t.Errorf("%s: stored is %t", tt.llm, stored)

@@ -26,7 +26,7 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 			t.Parallel()
 			s, base := open(t, key, map[string]string{"settings.json": loginSettings})
 			if state, known, err := s.Logins.Get("http://h/mcp"); err != nil || !known || !strings.Contains(string(state), "access-old") {
-				t.Fatalf("%s %v %v", state, known, err)
+				t.Fatalf("state = %s, known %v, error %v", state, known, err)
 			}
 			for _, url := range []string{"http://h/other", "http://h/none", ""} {
 				if state, known, err := s.Logins.Get(url); known || state != nil || err != nil {
@@ -39,7 +39,7 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 			}
 			state, known, err := s.Logins.Get("http://h/mcp")
 			if err != nil || !known || string(state) != want {
-				t.Errorf("%s %v", state, err)
+				t.Errorf("state = %s, error %v", state, err)
 			}
 			text := read(t, base, "settings.json")
 			if clear := strings.Contains(text, "refresh-new"); clear != (key == "") {
@@ -50,14 +50,14 @@ func TestALoginIsKeptInTheSettings(t *testing.T) {
 			}
 			sealed, err := s.Logins.Seal([]byte(want))
 			if err != nil || strings.Contains(string(sealed), "refresh-new") != (key == "") || !strings.Contains(string(sealed), `"client_id":"n"`) {
-				t.Errorf("%s %v", sealed, err)
+				t.Errorf("sealed = %s, error %v", sealed, err)
 			}
 			server, err := json.Marshal(map[string]any{"url": "http://h", "type": "shttp", "auth": map[string]any{"strategy": "oauth2", "state": sealed}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if plain := string(s.Servers.Plain(server)); !strings.Contains(plain, "refresh-new") || !strings.Contains(plain, `"transport":"http"`) {
-				t.Errorf("%s", plain)
+				t.Errorf("plain = %s", plain)
 			}
 		})
 	}

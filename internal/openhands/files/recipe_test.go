@@ -191,10 +191,10 @@ func TestSwitchesOfAClientBecomeTools(t *testing.T) {
 		}
 		got := read(t, base, "agent-profiles/helper.json")
 		if strings.Contains(got, "enable_s") || !strings.Contains(got, `"schema_version": 4`) {
-			t.Errorf("%s: %s", sent, got)
+			t.Errorf("%s: file = %s", sent, got)
 		}
 		if names := toolNames(t, got); names != want {
-			t.Errorf("%s: %s, want %s", sent, names, want)
+			t.Errorf("%s: names = %s, want %s", sent, names, want)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestARecipeOfANewerOpenHandsIsNotWritten(t *testing.T) {
 	s, base := open(t, "", withHelper(before))
 	list, err := s.AgentProfiles.All()
 	if err != nil || len(list) != 1 || list[0].ID == nil || *list[0].ID != helperID || !strings.Contains(list[0].Newer, "schema_version is 5, newer than 4") {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("list = %+v, error %v", list, err)
 	}
 	shown, err := s.AgentProfiles.Get(t.Context(), "helper")
 	if err != nil || shown["later"] == nil {
@@ -302,7 +302,7 @@ func TestTheFirstRecipeSaysTheToolsOfNewerSettings(t *testing.T) {
 		}
 		got := read(t, base, "agent-profiles/default.json")
 		if !strings.Contains(got, want) || strings.Contains(got, `"switch_llm"`) || strings.Contains(got, "SwitchLLMTool") {
-			t.Errorf("%s: %s", tools, got)
+			t.Errorf("%s: file = %s", tools, got)
 		}
 	}
 }
@@ -313,7 +313,7 @@ func TestNoRecipeIsMadeOfUnknownSettings(t *testing.T) {
 	s, base := open(t, "", map[string]string{"settings.json": `{"schema_version":99,"agent_settings":{"schema_version":9,"llm":{"model":"openai/m"}}}`})
 	for range 2 {
 		if list, err := s.AgentProfiles.List(t.Context()); err != nil || len(list.Profiles) > 0 {
-			t.Errorf("%+v, %v", list, err)
+			t.Errorf("list = %+v, error %v", list, err)
 		}
 	}
 	if text := read(t, base, "settings.json"); !strings.Contains(text, "99") || strings.Contains(text, "active") {

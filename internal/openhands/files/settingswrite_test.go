@@ -184,7 +184,7 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	}
 	list, err := s.MetaProfiles.List(t.Context())
 	if err != nil || len(list.Profiles) != 2 || list.Profiles[0].Name != "broken" || list.Profiles[1].Classes != 1 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("list = %+v, error %v", list, err)
 	}
 	if applied, err := s.MetaProfiles.Activate(t.Context(), "router"); !applied || err != nil {
 		t.Error(applied, err)
@@ -194,7 +194,7 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	}
 	d, err := s.AgentProfiles.Diagnose(t.Context(), "helper", nil)
 	if err != nil || d.Valid || fmt.Sprint(d.DanglingMetaLLMs) != "[gone]" || !strings.Contains(fmt.Sprint(d.Errors), "routed to by the meta-profile not found: gone") {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("Diagnose = %+v, error %v", d, err)
 	}
 	draft := map[string]any{"agent_kind": "openhands", "llm_profile_ref": "gone", "name": "other"}
 	if d, err = s.AgentProfiles.Diagnose(t.Context(), "helper", draft); err != nil || d.Valid || !strings.Contains(fmt.Sprint(d.Errors), "gone") || d.DanglingMeta != nil {
@@ -208,9 +208,9 @@ func TestAMetaProfileWhoseModelIsGone(t *testing.T) {
 	}
 	now, err := s.Settings.Get(t.Context(), openhands.Masked)
 	if err != nil || now.ActiveMeta != nil || fmt.Sprintf("%s", now.Agent["meta_profile"]) != "null" {
-		t.Errorf("%+v, %v", now, err)
+		t.Errorf("Get = %+v, error %v", now, err)
 	}
 	if d, err = s.AgentProfiles.Diagnose(t.Context(), "helper", nil); err != nil || d.DanglingMeta == nil || *d.DanglingMeta != "router" {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("Diagnose = %+v, error %v", d, err)
 	}
 }

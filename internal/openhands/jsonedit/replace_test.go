@@ -21,7 +21,7 @@ func TestReplaceChangesNothingElse(t *testing.T) {
 	}
 	after, err := doc.Replace([]byte(`"longer"`), values...)
 	if want := "{ \"a\":[ {\"b\" : \"longer\"},1.50,\"x\" ],\t\"c\":\"longer\"}\n"; err != nil || string(after.Bytes()) != want {
-		t.Errorf("%s, %v", after.Bytes(), err)
+		t.Errorf("document = %s, error %v", after.Bytes(), err)
 	}
 	if same, err := doc.Replace([]byte("1")); err != nil || string(same.Bytes()) != string(doc.Bytes()) {
 		t.Errorf("no value: %s, %v", same.Bytes(), err)

@@ -80,7 +80,7 @@ func TestEveryPlaceIsMigratedInOneRun(t *testing.T) {
 	s.want("agent_settings.json", `{"llm": `+newForm+`, "condenser": {"llm": `+newForm+`}}`)
 	other.want("profiles/b.json", newForm)
 	if report.Summary != (migrate.Summary{Migrate: 5}) || report.Code() != 0 || report.Pending(true) {
-		t.Errorf("%+v, code %d", report.Summary, report.Code())
+		t.Errorf("summary = %+v, code %d", report.Summary, report.Code())
 	}
 	if !report.Items[0].Active {
 		t.Error("the active profile is not marked")
@@ -372,7 +372,7 @@ func TestAnIrregularFileIsReportedInsteadOfMigrated(t *testing.T) {
 		o := options(t, s.base)
 		o.Apply = true
 		if report := run(t, o); report.Items[0].Action != canon.ReportIrregular || !report.Pending(true) {
-			t.Errorf("%+v", report.Items[0])
+			t.Errorf("item = %+v", report.Items[0])
 		}
 		s.want("profiles/a.json", src)
 	}
@@ -430,7 +430,7 @@ func TestABackupWithHalfALineIsStillGood(t *testing.T) {
 	must(t, os.WriteFile(manifest, append(text, `{"kind":1,"path":"`...), 0o600))
 	back, err := migrate.Restore(t.Context(), migrate.RestoreOptions{Backup: report.Backup, Bases: o.Bases})
 	if err != nil || len(back.Items) != 2 || back.Code() != 0 {
-		t.Errorf("%+v, %v", back, err)
+		t.Errorf("report = %+v, error %v", back, err)
 	}
 	s.want("profiles/a.json", oldForm)
 	must(t, os.WriteFile(manifest, append([]byte("{\n"), text...), 0o600))

@@ -200,7 +200,7 @@ func TestEachReleaseReadsTheStoresOfAllOthers(t *testing.T) {
 			for base, files := range after {
 				for name, content := range files {
 					if text, isError := content.(string); isError && strings.HasPrefix(text, "error") {
-						t.Errorf("%s %s: %s", base, name, text)
+						t.Errorf("%s %s: text = %s", base, name, text)
 					}
 				}
 			}

@@ -152,7 +152,7 @@ func TestReleasesByName(t *testing.T) {
 		got, err := schema.ParseRelease(text)
 		if want == "" {
 			if _, ok := errors.AsType[*schema.RangeError](err); !ok {
-				t.Errorf("%q: %v, %v", text, got, err)
+				t.Errorf("%q: ParseRelease = %v, error %v", text, got, err)
 			}
 		} else if err != nil || got.String() != want {
 			t.Errorf("%q is %v, %v", text, got, err)

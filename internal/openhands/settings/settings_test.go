@@ -110,7 +110,7 @@ func TestAMissingFileIsTheDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := settings.Of(document.SettingsFile(t.TempDir()).Read(), reader())
 	if err != nil || string(got.Conversation.Raw("max_iterations")) != "500" || got.Active != nil {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Of = %+v, error %v", got, err)
 	}
 }
 
