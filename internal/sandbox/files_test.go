@@ -77,7 +77,7 @@ func TestFilesReadReplaceAndCreate(t *testing.T) {
 		files := open(t, dir)
 		data, info, err := files.Read(file, 3)
 		if err != nil || string(data) != "old" {
-			t.Fatalf("%s: %q, %v", name, data, err)
+			t.Fatalf("%s: file = %q, error %v", name, data, err)
 		}
 		if _, _, err := files.Read(file, 2); !isSize(err) {
 			t.Errorf("%s: too big: %v", name, err)
@@ -86,7 +86,7 @@ func TestFilesReadReplaceAndCreate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if now, err := files.Stat(file); err != nil || now.Mode() != info.Mode() {
-			t.Errorf("%s: %v, %v", name, now.Mode(), err)
+			t.Errorf("%s: mode = %v, error %v", name, now.Mode(), err)
 		}
 		if err := files.Create(file, nil); !errors.Is(err, fs.ErrExist) || content(t, file) != "new" {
 			t.Errorf("%s: %v", name, err)
@@ -95,7 +95,7 @@ func TestFilesReadReplaceAndCreate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if list, err := files.List(dir); err != nil || len(list) != 2 {
-			t.Errorf("%s: %v, %v", name, list, err)
+			t.Errorf("%s: list = %v, error %v", name, list, err)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestFilesSayWhatIsMissing(t *testing.T) {
 		files := open(t, dir)
 		missing := filepath.Join(dir, "missing")
 		if real, err := files.Real(missing); real != missing || err != nil {
-			t.Errorf("%s: %q, %v", name, real, err)
+			t.Errorf("%s: real path = %q, error %v", name, real, err)
 		}
 		_, realErr := files.Real(filepath.Join(missing, "file"))
 		_, statErr := files.Stat(missing)
@@ -170,7 +170,7 @@ func TestFilesSayWhatIsMissing(t *testing.T) {
 			t.Skip(err)
 		}
 		if real, err := files.Real(link); real != file || err != nil {
-			t.Errorf("%s: %q, %v", name, real, err)
+			t.Errorf("%s: real path = %q, error %v", name, real, err)
 		}
 		if _, err := files.Real(dangling); !errors.Is(err, sandbox.ErrDangling) {
 			t.Errorf("%s: %v", name, err)
@@ -275,7 +275,7 @@ func TestStreams(t *testing.T) {
 		}
 		data := make([]byte, 3)
 		if _, err := f.ReadAt(data, 3); err != nil || string(data) != "ond" || info.Size() != 6 {
-			t.Errorf("%q, %v, %v", data, info.Size(), err)
+			t.Errorf("data = %q, size %v, error %v", data, info.Size(), err)
 		}
 		if entries, err := s.List(filepath.Dir(at)); err != nil || len(entries) != 1 {
 			t.Errorf("left: %v, %v", entries, err)

@@ -74,7 +74,7 @@ func TestExitCodesAreThoseOfShells(t *testing.T) {
 	for command, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9} {
 		p, _ := start(t, box, command)
 		if code, err := p.Wait(); code != want || err != nil {
-			t.Errorf("%s: %d, %v", command, code, err)
+			t.Errorf("%s: exit code = %d, error %v", command, code, err)
 		}
 		if err := p.Kill(); err != nil {
 			t.Errorf("kill after the end: %v", err)
@@ -154,7 +154,7 @@ func TestKillEndsTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, err := p.Wait(); code != 128+9 || err != nil {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 	if _, err := out.ReadString('\n'); !errors.Is(err, io.EOF) { // when the child has let go of it
 		t.Error(err)
@@ -166,7 +166,7 @@ func TestKillAfterTheEndEndsWhatIsLeftOfTheGroup(t *testing.T) {
 	p, out := start(t, outside(t), `sleep 1000 & echo on`)
 	line(t, out)
 	if code, err := p.Wait(); code != 0 || err != nil {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
@@ -192,10 +192,10 @@ func TestATerminalIsTheProgramsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := line(t, bufio.NewReader(master)); strings.TrimSpace(got) != "hi" {
-		t.Errorf("%q", got)
+		t.Errorf("line = %q", got)
 	}
 	if code, err := p.Wait(); code != 0 || err != nil {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestCloseEndsWhatRunsAndStartsNothingMore(t *testing.T) {
 		t.Error(err)
 	}
 	if code, err := p.Wait(); code != 128+9 || err != nil {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 	if _, err := box.Start(t.Context(), sandbox.Program{Args: []string{"/bin/true"}}); !errors.Is(err, sandbox.ErrClosed) {
 		t.Error(err)
@@ -252,10 +252,10 @@ func TestRunGivesTheOutputAndEndsTheRest(t *testing.T) {
 		return out.String(), err
 	}
 	if out, err := run(t.Context(), "echo $X; echo err >&2; exit 4", time.Minute); out != "2\nerr\n" || err == nil || err.Error() != "exit status 4" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("output = %q, error %v", out, err)
 	}
 	if out, err := run(t.Context(), "/bin/sleep 1000 & echo on", time.Millisecond); out != "on\n" || err != nil {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("output = %q, error %v", out, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -30,7 +30,7 @@ func TestTalkKeepsOutputAndErrorsApart(t *testing.T) {
 			t.Errorf("%s: %v", command, err)
 		}
 		if out.String() != want[0] || errs.String() != want[1] {
-			t.Errorf("%s: %q, %q", command, out.String(), errs.String())
+			t.Errorf("%s: output = %q, errors %q", command, out.String(), errs.String())
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -287,7 +287,7 @@ func TestReducedNetwork(t *testing.T) {
 	w := newWorld(t, reduced, func(_ *world, c *boxes.Config) { c.Reserved = []uint16{uint16(number)} })
 	for _, attempt := range []string{"serve", "refused", "swap " + port} {
 		if out, code := w.inside(attempt); code != 0 {
-			t.Errorf("%s: %s", attempt, out)
+			t.Errorf("%s: output = %s", attempt, out)
 		}
 	}
 	for _, attempt := range []string{

@@ -23,7 +23,7 @@ func (w *world) refused(name, script string) {
 func (w *world) python(name, script, want string) {
 	w.t.Helper()
 	if out, _ := w.run("/usr/bin/env", "python3", "-c", script); out != want {
-		w.t.Errorf("%s: %q, want %q", name, out, want)
+		w.t.Errorf("%s: output = %q, want %q", name, out, want)
 	}
 }
 
@@ -162,6 +162,6 @@ func TestProgramsShareTheBox(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, got)
 	}
 	if code, err := p.Wait(); code != 128+15 || err != nil {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 }

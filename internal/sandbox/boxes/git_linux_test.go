@@ -309,7 +309,7 @@ func TestWorktreeThatLeadsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if box, err := boxes.New(cfg); err == nil || !strings.Contains(err.Error(), at+" leads to ") {
-			t.Errorf("%s: %v, %v", to, box, err)
+			t.Errorf("%s: box = %v, error %v", to, box, err)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestProgramsHaveAProfileAndAHomeOfTheirOwn(t *testing.T) {
 	got := w.run("sh", "-c", `echo "$HOME $TMPDIR $OHGW_SANDBOX $AWS_KEY"; cat ~/.gitconfig; readlink ~/.cargo/bin`)
 	want := w.home + " " + w.dir + "/tmp reduced \n[user]\n" + w.dir + "/user/.cargo/bin"
 	if got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("output = %q, want %q", got, want)
 	}
 	profile, err := os.ReadFile(w.dir + "/tmp/profile")
 	if err != nil || !strings.Contains(string(profile), `(allow file-read* file-write* (subpath "`+w.ws+`"))`) {
@@ -173,7 +173,7 @@ func TestTheProxyWantsItsToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.proxy.User, got, tt.want)
+			t.Errorf("%s: status = %d, want %d", tt.proxy.User, got, tt.want)
 		}
 	}
 	profile, err := os.ReadFile(w.dir + "/tmp/profile")

@@ -36,7 +36,7 @@ func TestWhatOnlyRootMayReadIsHidden(t *testing.T) {
 	}
 	looked := 0
 	if got, want := names(private(tree, 3, &looked)), []string{"a/b/key", "closed", "group", "key"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("names = %q, want %q", got, want)
 	}
 	looked = maxPrivate
 	if got, want := names(private(tree, 3, &looked)), []string{"a", "closed", "group", "key"}; !slices.Equal(got, want) {
@@ -66,6 +66,6 @@ F: /f drvfs rw,noatime 0 0
 share /srv/share 9p rw,trans=virtio 0 0
 `
 	if got, want := drives(mounts), []string{"/mnt/c", "/my disks/d", "/e", "/f"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("drives = %q, want %q", got, want)
 	}
 }

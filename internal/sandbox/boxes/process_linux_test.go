@@ -62,7 +62,7 @@ func TestOnlyGivenDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := io.ReadAll(r); string(text) != "five\n" || err != nil {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("text = %q, error %v", text, err)
 	}
 	if code, err := p.Wait(); code != 0 || err != nil {
 		t.Error(code, err)

@@ -40,14 +40,14 @@ func TestReducedKeepsFiles(t *testing.T) {
 		"mv " + secret + " .", "ln " + secret + " link", "cat /proc/1/environ", "cat /proc/$PPID/environ", "echo > /proc/sys/kernel/core_pattern",
 	} {
 		if out, code := w.sh(script); code == 0 {
-			t.Errorf("%s: %s", script, out)
+			t.Errorf("%s: output = %s", script, out)
 		}
 	}
 	if data, err := os.ReadFile(secret); err != nil || string(data) != "canary" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(w.own, "file")); err != nil || strings.TrimSpace(string(data)) != "y" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestReducedEndsItsPrograms(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := io.ReadAll(out); err != nil || len(left) > 0 { // It ends when no program has the pipe.
-		t.Errorf("%q, %v", left, err)
+		t.Errorf("rest = %q, error %v", left, err)
 	}
 	if _, err := w.box.Start(t.Context(), sandbox.Program{Args: []string{"true"}, Dir: w.workspace}); !errors.Is(err, sandbox.ErrClosed) {
 		t.Error(err)
@@ -167,7 +167,7 @@ func TestReducedPutsGitBack(t *testing.T) {
 				t.Error(err)
 			}
 			if after, err := os.ReadFile(config); err != nil || string(after) != string(before) {
-				t.Errorf("%s, %v", after, err)
+				t.Errorf("file = %s, error %v", after, err)
 			}
 			if after := listing(t, filepath.Join(w.workspace, ".git", "hooks")); after != hooks {
 				t.Errorf("hooks were %s, are %s", hooks, after)
@@ -256,14 +256,14 @@ func TestReducedSchedulesNoOthers(t *testing.T) {
 		"taskset -p 1 " + pid, "chrt --idle -p 0 " + pid,
 	} {
 		if out, code := w.sh(script); code == 0 {
-			t.Errorf("%s: %s", script, out)
+			t.Errorf("%s: output = %s", script, out)
 		}
 	}
 	for _, script := range []string{
 		"nice -n 5 true", `[ $(nice -n 5 nice) = $(($(nice) + 5)) ]`, "ionice -c 3 true", "taskset 1 true", "chrt --idle 0 true", "taskset -p $$",
 	} {
 		if out, code := w.sh(script); code != 0 {
-			t.Errorf("%s: %s", script, out)
+			t.Errorf("%s: output = %s", script, out)
 		}
 	}
 }

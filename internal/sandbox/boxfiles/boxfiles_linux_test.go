@@ -168,7 +168,7 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		t.Error(size)
 	}
 	if got := failureOf(errors.New("a\x1b[31m\n"+strings.Repeat("b", 1000))).err("read", "/f").Error(); len(got) > 600 || strings.ContainsAny(got, "\x1b\n") {
-		t.Errorf("%q", got)
+		t.Errorf("error = %q", got)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestNamesThatAreNotText(t *testing.T) {
 		t.Error(list, err)
 	}
 	if real, err := c.Real(at); real != at || err != nil {
-		t.Errorf("%q, %v", real, err)
+		t.Errorf("real path = %q, error %v", real, err)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestHarmlessSettings(t *testing.T) {
 		"[core]\n\tbare = false\n\tbare = false\n[user]\n\tname = Ada\n": false,
 	} {
 		if got := onlyHarmless(before, after); got != want {
-			t.Errorf("%q: %v", after, got)
+			t.Errorf("%q: onlyHarmless = %v", after, got)
 		}
 	}
 	// What is dropped, and what stays beside it.
@@ -45,7 +45,7 @@ func TestHarmlessSettings(t *testing.T) {
 		before + "[remote \"o\"]\n\turl = ext::sh -c evil\n\turl = https://e.org/a\n": before + "[remote \"o\"]\n\turl = https://e.org/a\n",
 	} {
 		if got, ok := withoutHarm(before, after); ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %q, %v", after, got, ok)
+			t.Errorf("%q: withoutHarm = %q, ok %v", after, got, ok)
 		}
 	}
 	// What cannot be read is never changed.

@@ -68,7 +68,7 @@ func FuzzConfiguration(f *testing.F) {
 		}
 		left, ok := withoutHarm(before, after)
 		if onlyHarmless(before, after) && (!ok || left != after) {
-			t.Errorf("%q, %v is left of the harmless %q after %q", left, ok, after, before)
+			t.Errorf("left = %q, %v, of the harmless %q after %q", left, ok, after, before)
 		}
 		if !ok {
 			return

@@ -74,7 +74,7 @@ func TestHarmlessPartOfAConfiguration(t *testing.T) {
 		"[extensions]\n\tworktreeConfig = true\n\tobjectformat = sha256\n":  "[extensions]\n\tobjectformat = sha256\n",
 	} {
 		if got := harmlessOf(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("%q: harmlessOf = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -269,7 +269,7 @@ func TestDamagedFileGrantsNothing(t *testing.T) {
 		for _, reader := range []*grants.Store{s, w.open()} {
 			list, err := reader.For("", "")
 			if _, damaged := errors.AsType[*grants.DamagedError](err); !damaged || len(list) > 0 || !strings.Contains(err.Error(), "revoke --all") {
-				t.Errorf("%.60q: %v, %v", bad, list, err)
+				t.Errorf("%.60q: grants = %v, error %v", bad, list, err)
 			}
 		}
 		if _, _, err := s.Add(t.Context(), grants.Grant{Access: sandbox.Network, Target: "b.example"}); err == nil {

@@ -17,7 +17,7 @@ func TestNamesOfOtherMachinesAreLeftToTheResolver(t *testing.T) {
 		"": "",
 	} {
 		if got := ownNames(text, "box"); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("%q: names = %q, want %q", text, got, want)
 		}
 	}
 	if got := ownNames("10.0.0.1 \n10.0.0.2 x", ""); got != "" {

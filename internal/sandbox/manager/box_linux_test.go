@@ -103,7 +103,7 @@ func TestTheBoxOfAConversation(t *testing.T) {
 		"echo $API_KEY $WANTED": "value",
 	} {
 		if got := w.run(box, script); got != want {
-			t.Errorf("%s: %q, want %q", script, got, want)
+			t.Errorf("%s: output = %q, want %q", script, got, want)
 		}
 	}
 	w.run(box, "echo kept >/tmp/note; echo mine >~/note")
@@ -145,7 +145,7 @@ func TestCloseEndsThePrograms(t *testing.T) {
 		t.Error(err)
 	}
 	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // no process holds the output
-		t.Errorf("%q, %v", rest, err)
+		t.Errorf("rest = %q, error %v", rest, err)
 	}
 	_, _ = p.Wait()
 	if _, _, err := w.start(box, "true"); !errors.Is(err, sandbox.ErrClosed) {
@@ -237,7 +237,7 @@ func TestExplain(t *testing.T) {
 	} {
 		b, ok := explain(box, c.path)
 		if string(b.Access) != c.access || b.Why != c.why || b.Allow != c.allow || ok != (c.access != "") {
-			t.Errorf("%s: %+v, %v", c.path, b, ok)
+			t.Errorf("%s: block = %+v, explained %v", c.path, b, ok)
 		}
 	}
 }

@@ -36,6 +36,6 @@ func TestLimitsOfAProcess(t *testing.T) {
 	}
 	same := of(strings.Replace(strings.Replace(status, "12", "77", 1), "switches:\t5", "switches:\t9", 1), mounts+"99 27 0:60 / /mnt/usb rw - vfat /dev/sdb1 rw\n")
 	if same != plain {
-		t.Errorf("%q, want %q", same, plain)
+		t.Errorf("text = %q, want %q", same, plain)
 	}
 }

@@ -159,7 +159,7 @@ func TestScriptedConversations(t *testing.T) {
 		w.env.Profile = profile
 		box, err := m.Box(t.Context(), w.env)
 		if _, ok := errors.AsType[*manager.UnavailableError](err); box != nil || !ok || m.Lacking() == nil {
-			t.Errorf("%q: %v, %v", profile, box, err)
+			t.Errorf("%q: box = %v, error %v", profile, box, err)
 		}
 	}
 	w.env.Profile = "demo"

@@ -580,7 +580,7 @@ func TestARefusalIsToldBeforeTheProgramHearsIt(t *testing.T) {
 		w := open(t, netpolicy.Config{Allow: []string{"example.com"}}, nil)
 		conn, answers := w.raw(request)
 		if got, err := io.ReadAll(answers); err != nil || !strings.Contains(string(got), " 403 ") {
-			t.Errorf("%q: %q, %v", request, got, err)
+			t.Errorf("%q: body = %q, error %v", request, got, err)
 		}
 		if blocks := w.gate.Blocks(); len(blocks) != 1 { // the connection is still open
 			t.Errorf("%q: Blocks() = %v, want one", request, blocks)

@@ -250,7 +250,7 @@ func TestMalformedClientHellosAreRefused(t *testing.T) {
 		"two names": inRecords(twice, 16<<10), "a large hello": long, "a wrong length": short, "too many records": inRecords(withPadding(good, 40_000), 1),
 	} {
 		if h, err := readHello(bytes.NewReader(raw)); err == nil {
-			t.Errorf("%s: %+v", name, h)
+			t.Errorf("%s: hello = %+v", name, h)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestOf(t *testing.T) {
 	}
 	for at, want := range tests {
 		if got := p.Of(at); got != want {
-			t.Errorf("%s: %v, want %v", at, got, want)
+			t.Errorf("%s: verdict = %v, want %v", at, got, want)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func FuzzOf(f *testing.F) {
 			t.Errorf("%s: %v is not above it", at, v)
 		}
 		if v.State == policy.Writable && (policy.OfSystem(at) || subpath.Within("/w/.git/hooks", at)) {
-			t.Errorf("%s: %v", at, v)
+			t.Errorf("%s: verdict = %v", at, v)
 		}
 	})
 }

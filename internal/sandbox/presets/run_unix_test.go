@@ -158,7 +158,7 @@ func TestPipIsAskedOnce(t *testing.T) {
 			defer a.Close()
 			found, err := presets.Workspace{Asker: a}.Ask(t.Context(), "python")
 			if err != nil || len(found.Problems) > 0 {
-				t.Fatalf("%q, %v", text(found), err)
+				t.Fatalf("text = %q, error %v", text(found), err)
 			}
 			for _, want := range []string{"PIP_INDEX_URL=http://127.0.0.1:8081/simple", "PIP_EXTRA_INDEX_URL=http://127.0.0.1:8082/simple"} {
 				if !slices.Contains(found.Env, want) {

@@ -29,7 +29,7 @@ func TestOtherSystems(t *testing.T) {
 	} {
 		r := elsewhere(t.Context(), test.system, test.try)
 		if r.Level != test.level || !strings.Contains(r.Reason, test.reason) {
-			t.Errorf("%s: %+v, want %s, %q", test.system, r, test.level, test.reason)
+			t.Errorf("%s: report = %+v, want %s, %q", test.system, r, test.level, test.reason)
 		}
 		for _, want := range test.fix {
 			if !strings.Contains(r.Fix, want) {

@@ -72,7 +72,7 @@ func TestLevelReducedWithoutItsCallsIsSaid(t *testing.T) {
 			return errNoCalls
 		})
 		if r.Level != sandbox.Reduced || !strings.Contains(r.Reason, "; and pidfd_getfd or process_vm_readv is forbidden here, too: ") || r.Fix != c.fix {
-			t.Errorf("%s: %+v, want the fix %q", c.name, r, c.fix)
+			t.Errorf("%s: report = %+v, want the fix %q", c.name, r, c.fix)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func TestTheFixOfAUnitEditsIt(t *testing.T) {
 	} {
 		for _, line := range []string{"0::" + group, "1:name=systemd:" + group, "12:pids:/x\n1:name=systemd:" + group + "\n0::/\n"} {
 			if got := unitFix(unit(line)); got != "take RestrictNamespaces= and SystemCallFilter= out of it: "+want {
-				t.Errorf("%q: %q", line, got)
+				t.Errorf("%q: repair = %q", line, got)
 			}
 		}
 	}
