@@ -173,7 +173,7 @@ func TestTheUserDecidesAboutActionsThatWait(t *testing.T) {
 			questions := s.questions()
 			if tt.want.Decision == "" {
 				if len(questions) != 1 {
-					t.Errorf("%+v", questions)
+					t.Errorf("questions = %+v", questions)
 				}
 				return
 			}
@@ -229,7 +229,7 @@ func TestTheNoticeAboutAConfirmationIsADialogOnly(t *testing.T) {
 	got, _ := said(before)
 	then, _ := said(after)
 	if got != "I will." || then != "Done." {
-		t.Errorf("%q, then %q", got, then)
+		t.Errorf("said = %q, then %q", got, then)
 	}
 }
 

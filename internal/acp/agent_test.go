@@ -260,7 +260,7 @@ func TestNothingComesBeforeInitialize(t *testing.T) {
 		"session/new":     "cwd is not an absolute path",
 	} {
 		if m, _ := e.call(method, object{"methodId": "x"}); m.Error == nil || !strings.Contains(m.Error.Message, want) {
-			t.Errorf("%s: %s", method, m.raw)
+			t.Errorf("%s: answer = %s", method, m.raw)
 		}
 	}
 	e.write(object{"jsonrpc": "2.0", "method": "session/cancel", "params": object{"sessionId": "none"}})
@@ -293,7 +293,7 @@ func TestAPromptIsAQuestionOfItsConversation(t *testing.T) {
 	}
 	said, other := said(before)
 	if said != "Let me look.\n\nIt is there." {
-		t.Errorf("%q", said)
+		t.Errorf("said = %q", said)
 	}
 	if diff := cmp.Diff([]string{"tool_call ls completed"}, other); diff != "" {
 		t.Error(diff)
@@ -326,7 +326,7 @@ func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 	} {
 		m, _ := e.call("session/prompt", object{"sessionId": id, "prompt": prompt})
 		if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, want) {
-			t.Errorf("%s: %s", want, m.raw)
+			t.Errorf("%s: answer = %s", want, m.raw)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestACancelledPromptSaysSo(t *testing.T) {
 		t.Error(m.raw)
 	}
 	if said, _ := said(before); said != "I am" {
-		t.Errorf("%q", said)
+		t.Errorf("said = %q", said)
 	}
 	if m, _ := e.call("session/prompt", object{"sessionId": id, "prompt": text("more")}); m.Result["stopReason"] != "end_turn" {
 		t.Error(m.raw)
@@ -378,7 +378,7 @@ func TestAnAnswerThatIsRepeatedIsToldOnce(t *testing.T) {
 		_, before := e.call("session/prompt", object{"sessionId": e.session(), "prompt": text("go")})
 		said, other := said(before)
 		if said != tt.want || len(other) != 2 {
-			t.Errorf("%s: %q, %q", name, said, other)
+			t.Errorf("%s: said = %q, others %q", name, said, other)
 		}
 	}
 }
@@ -392,7 +392,7 @@ func TestAFailureIsExplained(t *testing.T) {
 		t.Error(m.raw)
 	}
 	if said, _ := said(before); said != "some" {
-		t.Errorf("%q", said)
+		t.Errorf("said = %q", said)
 	}
 }
 

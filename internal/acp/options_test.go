@@ -57,7 +57,7 @@ func TestTheModesAreThoseThatMayBeChosen(t *testing.T) {
 		})
 		current, values := offered(t, e.newSession(), "mode")
 		if diff := cmp.Diff(tt.want, values); diff != "" || current != tt.current {
-			t.Errorf("%s: %s, %s", name, current, diff)
+			t.Errorf("%s: current = %s, values (-want +got): %s", name, current, diff)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestModeAndModelCountFromTheNextPromptOn(t *testing.T) {
 		`there is no session "none"`:         {"sessionId": "none", "configId": "mode", "value": "x"},
 	} {
 		if m, _ := e.call("session/set_config_option", params); m.Error == nil || m.Error.Message != want {
-			t.Errorf("%s: %s", want, m.raw)
+			t.Errorf("%s: answer = %s", want, m.raw)
 		}
 	}
 	if m, _ := e.call("session/set_mode", object{"sessionId": id, "modeId": "yolo"}); m.Error == nil {
@@ -150,7 +150,7 @@ func TestASessionIsLoadedWithWhatWasSaid(t *testing.T) {
 		t.Error(m.raw)
 	}
 	if q := s.questions()[0]; q.Conversation != id || q.Workspace != "" { // it works where it did
-		t.Errorf("%+v", q)
+		t.Errorf("question = %+v", q)
 	}
 	params["sessionId"] = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d90"
 	if m, _ := e.call("session/load", params); m.Error == nil || m.Error.Code != -32002 {

@@ -42,7 +42,7 @@ func TestAnAnswerComesInPieces(t *testing.T) {
 		t.Error(diff)
 	}
 	if s := a.started[0]; s.Conversation == "" || s.RequestID == "" || s.Replayed || s.Ignored != nil {
-		t.Errorf("%+v", s)
+		t.Errorf("started = %+v", s)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestActionsComeWithTheirResultsInPlaceOfLines(t *testing.T) {
 	))
 	a := ask(t.Context(), c, gateway.Question{Details: true})
 	if a.err != nil || len(a.calls) != 2 || a.progress != nil {
-		t.Fatalf("%+v", a)
+		t.Fatalf("answer = %+v", a)
 	}
 	exit, seconds := 1, 0.0
 	begun := gateway.Call{ID: a.calls[0].ID, State: "running", Tool: "terminal", Kind: "command", Line: "$ go test", Input: "go test"}
@@ -75,19 +75,19 @@ func TestAQuestionReachesTheAgentWhole(t *testing.T) {
 	const image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	q := gateway.Question{Model: "openhands_cheap", Conversation: conversation, System: "Be brief.", Text: "what is it?", Images: []string{image}}
 	if a := ask(t.Context(), c, q); a.err != nil || a.started[0].Conversation != conversation {
-		t.Fatalf("%+v", a)
+		t.Fatalf("answer = %+v", a)
 	}
 	if diff := cmp.Diff([]agentapi.Message{{Text: "what is it?", Images: []string{image}}}, b.Prompts()); diff != "" {
 		t.Error(diff)
 	}
 	opened := b.Opened()[0]
 	if opened.ID != conversation || opened.Profile != "cheap" || opened.System != "Be brief." {
-		t.Errorf("%+v", opened)
+		t.Errorf("opened conversation = %+v", opened)
 	}
 	// Another system text has no effect on a conversation that exists.
 	q.System = "Be long."
 	if a := ask(t.Context(), c, q); a.err != nil || !cmp.Equal(a.started[0].Ignored, []string{"system"}) {
-		t.Errorf("%+v", a)
+		t.Errorf("answer = %+v", a)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestTheTimeLimitIsTheGateways(t *testing.T) {
 		began := time.Now()
 		a := ask(t.Context(), c, gateway.Question{Timeout: 1500 * time.Millisecond})
 		if e := wantError(t, a.err, gateway.Failed); e.Code != "run_timeout" || e.Conversation == "" {
-			t.Errorf("%+v", e)
+			t.Errorf("error = %+v", e)
 		}
 		if took := time.Since(began); took != 1500*time.Millisecond {
 			t.Errorf("it took %s", took)
@@ -112,7 +112,7 @@ func TestSilenceOfTheAgentIsNoSilenceOfTheGateway(t *testing.T) {
 		c, _ := start(t, script(daemontest.Wait(time.Hour), daemontest.Finish("done")))
 		a := ask(t.Context(), c, gateway.Question{})
 		if a.err != nil || a.text != "done" || len(a.lost) > 0 || len(a.waits) < 800 {
-			t.Errorf("%q, %v, lost %d times, %d signs of life", a.text, a.err, len(a.lost), len(a.waits))
+			t.Errorf("text = %q, error %v, lost %d times, %d signs of life", a.text, a.err, len(a.lost), len(a.waits))
 		}
 	})
 }
@@ -145,7 +145,7 @@ func TestWhatWaitsIsConfirmed(t *testing.T) {
 		c, _ := start(t, b)
 		a := ask(t.Context(), c, gateway.Question{Conversation: conversation, Text: "build"})
 		if a.err != nil || a.done.RunStatus != "waiting_for_confirmation" || a.done.Notice == "" {
-			t.Fatalf("%+v", a)
+			t.Fatalf("answer = %+v", a)
 		}
 		if diff := cmp.Diff([]gateway.Action{{Tool: "terminal", Line: "$ make"}}, a.done.Waiting); diff != "" {
 			t.Error(diff)
@@ -154,7 +154,7 @@ func TestWhatWaitsIsConfirmed(t *testing.T) {
 			t.Errorf("text %q, notice %q", a.text, a.done.Notice)
 		}
 		if a := ask(t.Context(), c, gateway.Question{Conversation: conversation, Decision: decision}); a.err != nil || a.text != want {
-			t.Errorf("%s: %q, %v", decision, a.text, a.err)
+			t.Errorf("%s: text = %q, error %v", decision, a.text, a.err)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestTheModelsAreListed(t *testing.T) {
 	for _, m := range models {
 		ids = append(ids, m.ID)
 		if m.Name == "" || m.Description == "" || m.Created.IsZero() {
-			t.Errorf("%+v", m)
+			t.Errorf("model = %+v", m)
 		}
 	}
 	if diff := cmp.Diff([]string{"openhands", "openhands_default", "openhands_cheap"}, ids); diff != "" {
@@ -236,7 +236,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 			a := ask(t.Context(), c, gateway.Question{Model: tc.model})
 			e := wantError(t, a.err, tc.kind)
 			if e.Code != tc.code || len(a.lost) > 0 {
-				t.Errorf("%+v, lost %d times", e, len(a.lost))
+				t.Errorf("error = %+v, lost %d times", e, len(a.lost))
 			}
 			if tc.steps != nil && e.Conversation == "" {
 				t.Errorf("%+v does not name the conversation", e)
@@ -253,7 +253,7 @@ func TestAFullGatewayIsBusy(t *testing.T) {
 		go func() { first <- ask(t.Context(), c, gateway.Question{Text: "first"}) }()
 		synctest.Wait()
 		if e := wantError(t, ask(t.Context(), c, gateway.Question{Text: "second"}).err, gateway.Busy); e.RetryAfter != 4*time.Second {
-			t.Errorf("%+v", e)
+			t.Errorf("error = %+v", e)
 		}
 		<-first
 	})

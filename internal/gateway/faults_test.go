@@ -71,7 +71,7 @@ func TestALostConnectionIsReplacedByTheSameRequest(t *testing.T) {
 		})
 		a := ask(t.Context(), n.client(t), gateway.Question{Text: "do they?"})
 		if a.err != nil || a.text != "The tests pass." || saw.stops != 0 {
-			t.Errorf("%q, %v, %d stops", a.text, a.err, saw.stops)
+			t.Errorf("text = %q, error %v, %d stops", a.text, a.err, saw.stops)
 		}
 		if diff := cmp.Diff([]string{"Started", "Text", "Lost", "Started", "Text", "Lost", "Started", "Text", "Done"}, a.order); diff != "" {
 			t.Error(diff)
@@ -103,7 +103,7 @@ func TestALostConnectionRunsNothingTwice(t *testing.T) {
 		}()
 		a := ask(t.Context(), c, gateway.Question{})
 		if a.err != nil || a.text != "So far.\n\ndone" || len(a.lost) == 0 || !a.started[1].Replayed {
-			t.Errorf("%+v", a)
+			t.Errorf("answer = %+v", a)
 		}
 		if b.Runs() != 1 || b.Interrupts() != 0 {
 			t.Errorf("%d runs, %d interrupts", b.Runs(), b.Interrupts())
@@ -120,7 +120,7 @@ func TestALostGatewayIsGivenUpAfterAWhile(t *testing.T) {
 		a := ask(t.Context(), c, gateway.Question{})
 		e := wantError(t, a.err, gateway.Unreachable)
 		if e.Err == nil || e.Conversation != a.started[0].Conversation {
-			t.Errorf("%+v", e)
+			t.Errorf("error = %+v", e)
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 90*time.Second {
 			t.Errorf("it took %s", took)
@@ -197,7 +197,7 @@ func TestASlowReaderIsNoSilence(t *testing.T) {
 			}
 		}
 		if text != "ab" {
-			t.Errorf("%q", text)
+			t.Errorf("text = %q", text)
 		}
 	})
 }
@@ -257,7 +257,7 @@ func TestStrangersAreKnown(t *testing.T) {
 			a := ask(t.Context(), c, gateway.Question{})
 			e := wantError(t, a.err, tc.kind)
 			if !strings.Contains(e.Message, tc.says) || strings.Contains(e.Message, "Welcome") || len(a.lost) > 0 {
-				t.Errorf("%q, lost %d times", e.Message, len(a.lost))
+				t.Errorf("message = %q, lost %d times", e.Message, len(a.lost))
 			}
 		})
 	}
@@ -314,7 +314,7 @@ func TestAStreamIsReadAsOthersWriteIt(t *testing.T) {
 			n.handle(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, tc.body) })
 			a := ask(t.Context(), n.client(t), gateway.Question{})
 			if a.err != nil || a.text != tc.text || a.done == nil || a.done.Finish != "stop" || a.done.RunStatus != "finished" || a.done.Usage.Cost != nil {
-				t.Errorf("%q, %v, %+v", a.text, a.err, a.done)
+				t.Errorf("text = %q, error %v, end %+v", a.text, a.err, a.done)
 			}
 			if diff := cmp.Diff(tc.progress, a.progress); diff != "" {
 				t.Error(diff)
@@ -341,7 +341,7 @@ func TestAStreamCutInAFrameIsLost(t *testing.T) {
 			stream(w, whole)
 		})
 		if a := ask(t.Context(), n.client(t), gateway.Question{}); a.err != nil || a.text != "The answer." || len(a.lost) != 1 {
-			t.Errorf("%+v", a)
+			t.Errorf("answer = %+v", a)
 		}
 	})
 }
@@ -365,7 +365,7 @@ func TestAGatewayThatComesBackIsWaitedFor(t *testing.T) {
 			}
 		})
 		if a := ask(t.Context(), n.client(t), gateway.Question{}); a.err != nil || a.text != "done" || len(a.lost) != 2 {
-			t.Errorf("%+v", a)
+			t.Errorf("answer = %+v", a)
 		}
 	})
 }

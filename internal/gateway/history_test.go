@@ -51,7 +51,7 @@ func TestAddedMessagesAreListed(t *testing.T) {
 	items, more, err := c.Earlier(t.Context(), conversation, 130)
 	want := []string{"0 I like tea. 0", "2 Noted. 0", "0 go 0", "2 Done. 0"}
 	if got := lines(items); err != nil || more || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q, more %v, %v", got, more, err)
+		t.Errorf("lines = %q, more %v, error %v", got, more, err)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestAPhaseSaysWhatItWaitsFor(t *testing.T) {
 		"": {Name: "writing"},
 	} {
 		if got := p.Waits(); got != want {
-			t.Errorf("%+v: %q, want %q", p, got, want)
+			t.Errorf("%+v: Waits = %q, want %q", p, got, want)
 		}
 	}
 	if got := (gateway.Phase{Name: "of a later version"}).Waits(); got != "" {

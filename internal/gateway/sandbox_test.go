@@ -71,7 +71,7 @@ func TestTheGuardAsksAndDecides(t *testing.T) {
 		t.Error(err)
 	}
 	if e := wantError(t, grant(t.Context()), gateway.Refused); e.Message != "This key may not." || !gateway.IsForOthers(e) {
-		t.Errorf("%q", e.Message)
+		t.Errorf("message = %q", e.Message)
 	}
 	const post = `POST /v1/conversations/c%2F1/sandbox/grants application/json {"access":"write","scope":"workspace","target":"/srv/a b"}`
 	if diff := cmp.Diff([]string{"GET /healthz  ", post, post}, asked); diff != "" {
