@@ -34,7 +34,7 @@ func TestAnAnswerIsPrivateAndStays(t *testing.T) {
 	}
 	data, err := os.ReadFile(s.Path)
 	if want := "{\"name\":\"a\"}\n{\"name\":\"b<&>\"}\n"; err != nil || string(data) != want {
-		t.Errorf("%q, %v; want %q", data, err, want)
+		t.Errorf("file = %q, error %v; want %q", data, err, want)
 	}
 	if info, err := os.Stat(s.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v; want mode 0600", info, err)

@@ -10,7 +10,7 @@ func TestOriginsOfAppsAreTaken(t *testing.T) {
 	} {
 		got, err := checkOrigin(given)
 		if err != nil || got != want {
-			t.Errorf("%s: %q, %v", given, got, err)
+			t.Errorf("%s: origin = %q, error %v", given, got, err)
 		}
 	}
 }

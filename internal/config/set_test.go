@@ -35,7 +35,7 @@ func TestASettingIsWrittenIntoItsTable(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 		if got, _ := os.ReadFile(path); string(got) != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+			t.Errorf("%s: file = %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestWhatGitIgnoresIsLeftOut(t *testing.T) {
 	} {
 		dir := tree(t, map[string]string{".gitignore": tc.rules, tc.file: "", "kept": ""})
 		if got := names(t, dir, usual); slices.Contains(got, tc.file) || !slices.Contains(got, "kept") {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: names = %q", name, got)
 		}
 	}
 	for name, tc := range map[string]struct{ rules, file string }{
@@ -116,7 +116,7 @@ func TestAListHasLimits(t *testing.T) {
 	for _, o := range []filelist.Options{{Max: 10, Look: 1000}, {Max: 1000, Look: 10}} {
 		list, err := filelist.Below(t.Context(), dir, o)
 		if err != nil || !list.Cut || len(list.Names) > 10 || !slices.Contains(list.Names, "near") {
-			t.Errorf("%+v: %+v, %v", o, list, err)
+			t.Errorf("%+v: list = %+v, error %v", o, list, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -115,7 +115,7 @@ func TestTheZeroValue(t *testing.T) {
 		B hidden.Text `json:",omitzero"`
 	}{})
 	if err != nil || string(out) != `{"A":""}` {
-		t.Errorf("%s, %v", out, err)
+		t.Errorf("JSON = %s, error %v", out, err)
 	}
 }
 

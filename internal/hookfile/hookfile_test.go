@@ -44,12 +44,12 @@ func TestHooksAreReadInBothForms(t *testing.T) {
 		}
 		hooks := config.For(hookfile.PreToolUse, "terminal")
 		if len(hooks) != 1 || hooks[0].Command != "x" || hooks[0].Timeout != 5 || !hooks[0].Async || hooks[0].Type != hookfile.TypeCommand {
-			t.Errorf("%s: %+v", text, hooks)
+			t.Errorf("%s: hooks = %+v", text, hooks)
 		}
 	}
 	for _, text := range []string{`[]`, `{"Nope":[]}`, `{"stop":[{"hooks":[{"type":"command"}]}]}`, `{"stop":[{"hooks":[1]}]}`, `{"stop":1}`} {
 		if config, err := hookfile.Parse([]byte(text)); err == nil {
-			t.Errorf("%s: %+v", text, config)
+			t.Errorf("%s: config = %+v", text, config)
 		}
 	}
 	if config, err := hookfile.Parse([]byte(`{"stop":[]}`)); config != nil || err != nil {

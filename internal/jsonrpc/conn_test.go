@@ -129,10 +129,10 @@ func TestALongLineIsRefusedAndTheNextOneRead(t *testing.T) {
 		_, _ = io.WriteString(p.in, `{"jsonrpc":"2.0","id":2,"method":"nothing"}`+"\n")
 	}()
 	if got, want := p.line(), `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is longer than 2 MiB"}}`; got != want {
-		t.Errorf("%s", got)
+		t.Errorf("line = %s", got)
 	}
 	if got, want := p.line(), `{"jsonrpc":"2.0","id":2,"result":{}}`; got != want {
-		t.Errorf("%s", got)
+		t.Errorf("line = %s", got)
 	}
 }
 

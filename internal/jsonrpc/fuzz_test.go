@@ -32,7 +32,7 @@ func FuzzMessages(f *testing.F) {
 		}
 		for line := range strings.Lines(out.String()) {
 			if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "\n") {
-				t.Errorf("%q", line)
+				t.Errorf("line = %q", line)
 			}
 		}
 	})

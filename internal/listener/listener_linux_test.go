@@ -39,7 +39,7 @@ func TestTheProcessOfAPortIsThisOne(t *testing.T) {
 		}
 		p, known := On(uint16(ln.Addr().(*net.TCPAddr).Port))
 		if !known || p.PID != os.Getpid() || p.UID != os.Getuid() || p.Executable != exe || !strings.HasSuffix(p.String(), "(process "+strconv.Itoa(os.Getpid())+")") {
-			t.Errorf("%s: %+v, %v", address, p, known)
+			t.Errorf("%s: process = %+v, known %v", address, p, known)
 		}
 	}
 	for _, none := range []uint16{0, 1} {
@@ -65,7 +65,7 @@ func TestAnIdentityIsOfOneProgramOfOneUser(t *testing.T) {
 		"a port of root":                    {UID: 0},
 	} {
 		if other.Identity() == server.Identity() || other.Identity() == "" {
-			t.Errorf("%s: %q", name, other.Identity())
+			t.Errorf("%s: identity = %q", name, other.Identity())
 		}
 	}
 	if hidden := (Process{UID: 1001}).Identity(); hidden != "" {

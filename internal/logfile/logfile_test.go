@@ -85,7 +85,7 @@ func TestALogIsPrivate(t *testing.T) {
 	write(t, f, "two\n")
 	for _, p := range []string{path, path + ".1"} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", filepath.Base(p), info.Mode(), err)
+			t.Errorf("%s: mode = %v, error %v", filepath.Base(p), info.Mode(), err)
 		}
 	}
 }

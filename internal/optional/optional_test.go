@@ -19,7 +19,7 @@ func TestTheZeroValueIsNull(t *testing.T) {
 		`{"text":"a","number":1.5}`:   {optional.Of("a"), optional.Of(1.5)},
 	} {
 		if got, err := json.Marshal(o); err != nil || string(got) != want {
-			t.Errorf("%s, %v instead of %s", got, err, want)
+			t.Errorf("JSON = %s, error %v instead of %s", got, err, want)
 		}
 		var back object
 		if err := json.Unmarshal([]byte(want), &back); err != nil || optional.Value(back.Text) != optional.Value(o.Text) || optional.Value(back.Number) != optional.Value(o.Number) {

@@ -94,7 +94,7 @@ func TestWhatNoProviderTakesIsRefused(t *testing.T) {
 		"a WebP of other bytes": {[]byte("RIFF\x20\x00\x00\x00WEBPABCD\x10\x00\x00\x00aaaaaaaaaaaaaaaa"), "is damaged"},
 	} {
 		if kind, err := picture.Type(tt.data); err == nil || err.Error() != tt.want {
-			t.Errorf("%s: %q, %v, want: %s", name, kind, err, tt.want)
+			t.Errorf("%s: kind = %q, error %v, want: %s", name, kind, err, tt.want)
 		}
 		if tt.data == nil {
 			continue
@@ -128,7 +128,7 @@ func TestURLsThatAreNoPicture(t *testing.T) {
 		"data:image/png;base64,-_-_": picture.ErrBase64,
 	} {
 		if got, err := picture.DataURL(url); !errors.Is(err, want) {
-			t.Errorf("%q: %q, %v, want %v", url, got, err, want)
+			t.Errorf("%q: DataURL = %q, error %v, want %v", url, got, err, want)
 		}
 		if got := picture.Relabel(url); got != url {
 			t.Errorf("%q is relabelled: %q", url, got)
@@ -171,7 +171,7 @@ func FuzzPictures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		kind, err := picture.Type(data)
 		if (kind == "") == (err == nil) {
-			t.Fatalf("%q, %v", kind, err)
+			t.Fatalf("kind = %q, error %v", kind, err)
 		}
 		url, encodeErr := picture.Encode(data)
 		if (encodeErr == nil) != (err == nil) {

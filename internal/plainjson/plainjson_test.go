@@ -15,18 +15,18 @@ func TestNothingOfHTMLIsEscaped(t *testing.T) {
 	const want = `{"a<b>":"x && y","line":"\u2028","raw":["<&>"]}`
 	got, err := plainjson.Marshal(v)
 	if err != nil || string(got) != want {
-		t.Errorf("%s, %v, want %s", got, err, want)
+		t.Errorf("JSON = %s, error %v, want %s", got, err, want)
 	}
 	var b strings.Builder
 	if err := plainjson.Write(&b, v); err != nil || b.String() != want+"\n" {
-		t.Errorf("%q, %v", b.String(), err)
+		t.Errorf("written = %q, error %v", b.String(), err)
 	}
 	laid, err := plainjson.Indent(map[string]string{"a": "<"}, "  ", "\t")
 	if err != nil || string(laid) != "{\n  \t\"a\": \"<\"\n  }" {
-		t.Errorf("%q, %v", laid, err)
+		t.Errorf("indented = %q, error %v", laid, err)
 	}
 	if got, err := plainjson.Marshal("ends\n"); err != nil || string(got) != `"ends\n"` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("JSON = %s, error %v", got, err)
 	}
 	if got, err := plainjson.Marshal(math.Inf(1)); err == nil {
 		t.Errorf("infinity became %s", got)

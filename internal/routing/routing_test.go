@@ -34,7 +34,7 @@ func TestAnAnswerStandsForAProfileOrNone(t *testing.T) {
 		"no name":                      {direct, "none", "", ""},
 	} {
 		if profile, class := tt.router.Choice(tt.answer, profiles); profile != tt.profile || class != tt.class {
-			t.Errorf("%s: %q, %q", name, profile, class)
+			t.Errorf("%s: profile = %q, class %q", name, profile, class)
 		}
 	}
 }
@@ -44,11 +44,11 @@ func TestTheQuestionHasTheClassesOrIsTheUsersPrompt(t *testing.T) {
 	classes := &routing.Router{Classes: []routing.Class{{Description: "easy"}, {Description: "hard"}}}
 	system, user := classes.Question("the task")
 	if !strings.Contains(system, "1. easy\n2. hard\n") || user != "the task" {
-		t.Errorf("%q, %q", system, user)
+		t.Errorf("system = %q, user %q", system, user)
 	}
 	direct := &routing.Router{Template: " {{ instance_text }} by {{model_table}} {{ odd }}\n", Table: "T"}
 	// What the task says is not taken for a part of the prompt.
 	if system, user = direct.Question("do {{model_table}}"); user != "do {{model_table}} by T {{ odd }}" || system == "" {
-		t.Errorf("%q, %q", system, user)
+		t.Errorf("system = %q, user %q", system, user)
 	}
 }

@@ -50,7 +50,7 @@ func TestOneHostHasOneForm(t *testing.T) {
 		{"bedrock/x", "https://a.example", "https://b.example", "https://b.example"},
 	} {
 		if got := r.HostOf(secret.Subject{Model: tt.model, BaseURL: tt.base, Endpoint: tt.endpoint}); got != tt.want {
-			t.Errorf("%+v: %q", tt, got)
+			t.Errorf("%+v: host = %q", tt, got)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestHostsOutliveTheirStore(t *testing.T) {
 		}
 		for _, h := range []*secret.Hosts{one, two} {
 			if got, err := h.Host(step.name); got != step.host || err != nil {
-				t.Errorf("%+v: %q, %v", step, got, err)
+				t.Errorf("%+v: host = %q, error %v", step, got, err)
 			}
 		}
 	}

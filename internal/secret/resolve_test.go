@@ -130,7 +130,7 @@ func TestAPlaceThatCannotBeAskedIsSkipped(t *testing.T) {
 	r := secret.NewResolver(keys, secret.Providers(), lookup(map[string]string{"OPENAI_API_KEY": "variable"}))
 	got, err := r.Resolve(t.Context(), undecryptable)
 	if err != nil || got.Key.Reveal() != "variable" || len(got.Skipped) != 3 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Resolve = %+v, error %v", got, err)
 	}
 
 	r = secret.NewResolver(keys, secret.Providers(), lookup(nil))
@@ -161,7 +161,7 @@ func TestWithoutAStoreTheRestIsAsked(t *testing.T) {
 	t.Parallel()
 	r := secret.NewResolver(nil, secret.Providers(), lookup(map[string]string{"OPENAI_API_KEY": "x"}))
 	if got, err := r.Resolve(t.Context(), subject(nil)); err != nil || got.Origin.String() != "environment variable OPENAI_API_KEY" {
-		t.Errorf("%s, %v", got.Origin, err)
+		t.Errorf("origin = %s, error %v", got.Origin, err)
 	}
 	if names, err := r.Names(t.Context()); names != nil || err != nil {
 		t.Errorf("Names = %v, %v", names, err)

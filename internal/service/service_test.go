@@ -186,7 +186,7 @@ func TestWhereTheyBelong(t *testing.T) {
 		service.LaunchAgentFile("/home"):             "/home/Library/LaunchAgents/dev.ohgw.serve.plist",
 	} {
 		if filepath.ToSlash(got) != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("path = %q, want %q", got, want)
 		}
 	}
 }

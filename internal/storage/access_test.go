@@ -31,7 +31,7 @@ func TestAccessIsAModeForTheOwnerOnly(t *testing.T) {
 		{"open/fine", true, "sudo chown $USER open/fine"},
 	} {
 		if got := storage.Access(tt.path, files.Stat, func(fs.FileInfo) bool { return tt.mine }); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.path, got, tt.want)
+			t.Errorf("%s: access = %s, want %s", tt.path, got, tt.want)
 		}
 	}
 }
@@ -47,9 +47,9 @@ func TestForeignDirectoriesAreThoseWithFilesOfOthers(t *testing.T) {
 	owned := func(info fs.FileInfo) bool { return info.IsDir() }
 	got := storage.Foreign([]string{empty, others, filepath.Join(mine, "missing")}, owned)
 	if want := []string{others}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("foreign directories = %q, want %q", got, want)
 	}
 	if got, want := storage.Reclaim([]string{"/a", "/b c", "/$HOME"}), "sudo chown -R $USER /a '/b c' '/$HOME'"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("Reclaim = %s, want %s", got, want)
 	}
 }

@@ -51,7 +51,7 @@ func TestPathThatReadsAlike(t *testing.T) {
 				want = filepath.Join(dir, want)
 			}
 			if got := suggest.PathHere(filepath.Join(dir, test.typed)); got != want {
-				t.Errorf("%+q, want %+q", got, want)
+				t.Errorf("PathHere = %+q, want %+q", got, want)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"a b": `"a b"`, "a\u202fb": `"a\u202fb"`, "😀\"": `"\ud83d\ude00\u0022"`} {
 		if got := suggest.Escaped(text); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("Escaped = %s, want %s", got, want)
 		}
 	}
 }

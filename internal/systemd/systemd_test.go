@@ -51,7 +51,7 @@ func TestNotifySendsOneDatagram(t *testing.T) {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		n, err := conn.Read(buf)
 		if err != nil || string(buf[:n]) != "READY=1\nSTATUS=fine" {
-			t.Errorf("%q, %v", buf[:n], err)
+			t.Errorf("message = %q, error %v", buf[:n], err)
 		}
 	}
 	if err := systemd.Notify(env(nil), systemd.Ready); err != nil {
@@ -94,7 +94,7 @@ func TestASocketIsTakenOver(t *testing.T) {
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err := cmd.Wait(); err != nil || string(body) != "activated" {
-		t.Errorf("%q, %v\n%s", body, err, out)
+		t.Errorf("body = %q, error %v, output\n%s", body, err, out)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestSocketsOfOthersAreLeftAlone(t *testing.T) {
 		"without its pid": {"LISTEN_FDS": "1"},
 	} {
 		if ln, err := systemd.Listener(env(vars), 4711); ln != nil || err != nil {
-			t.Errorf("%s: %v, %v", name, ln, err)
+			t.Errorf("%s: listener = %v, error %v", name, ln, err)
 		}
 	}
 	for _, n := range []string{"0", "2", "", "x"} {
@@ -160,7 +160,7 @@ func TestTheJournalIsRecognised(t *testing.T) {
 	here := fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 	for stream, want := range map[string]bool{"": false, "1:1": false, here: true, "x": false} {
 		if got := systemd.InJournal(env(map[string]string{"JOURNAL_STREAM": stream}), f); got != want {
-			t.Errorf("%q: %t", stream, got)
+			t.Errorf("%q: InJournal = %t", stream, got)
 		}
 	}
 }

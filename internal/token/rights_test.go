@@ -87,7 +87,7 @@ func TestFilesOfBeforeAndAfterRights(t *testing.T) {
 	}
 	got, err := open(dir).Check(value)
 	if err != nil || got.Confirm != "always" || got.AllConversations {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Check = %+v, error %v", got, err)
 	}
 	if _, err := open(dir).Check(plain); err != nil {
 		t.Error(err)
@@ -121,7 +121,7 @@ func TestOpenHandsOwnAPIIsForTokensMadeForIt(t *testing.T) {
 			dir := t.TempDir()
 			got, err := open(dir).Check(create(t, open(dir), tt.spec))
 			if err != nil || got.MayUseNative() != tt.want {
-				t.Errorf("%t, %v; want %t", got.MayUseNative(), err, tt.want)
+				t.Errorf("MayUseNative = %t, error %v; want %t", got.MayUseNative(), err, tt.want)
 			}
 		})
 	}

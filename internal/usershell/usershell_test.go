@@ -23,7 +23,7 @@ func TestACommandRunsInItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	code, err := usershell.Run(t.Context(), usershell.Command{Line: "pwd; echo $X >&2; exit 3", Dir: dir, Env: []string{"X=given"}}, &out)
 	if code != 3 || err != nil || !strings.HasSuffix(out.String(), "given\n") || !strings.Contains(out.String(), dir) {
-		t.Errorf("%d, %v, %q", code, err, out.String())
+		t.Errorf("exit code = %d, error %v, output %q", code, err, out.String())
 	}
 }
 
@@ -32,7 +32,7 @@ func TestACommandHasNoTerminalAndNoStdin(t *testing.T) {
 	var out bytes.Buffer
 	code, err := usershell.Run(t.Context(), usershell.Command{Line: "cat; if (: < /dev/tty) 2>/dev/null; then echo tty; fi", Dir: t.TempDir()}, &out)
 	if code != 0 || err != nil || out.String() != "" {
-		t.Errorf("%d, %v, %q", code, err, out.String())
+		t.Errorf("exit code = %d, error %v, output %q", code, err, out.String())
 	}
 }
 
@@ -67,7 +67,7 @@ func TestTheEndOfTheContextEndsTheCommandAndItsChildren(t *testing.T) {
 	begun := time.Now()
 	code, err := usershell.Run(ctx, usershell.Command{Line: "trap '' INT; sleep 300 & echo started; sleep 300; wait", Dir: t.TempDir()}, out)
 	if code != -1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d, %v", code, err)
+		t.Errorf("exit code = %d, error %v", code, err)
 	}
 	if time.Since(begun) > time.Minute {
 		t.Error("the command was not ended")
@@ -82,7 +82,7 @@ func TestAProcessInTheBackgroundHoldsNobodyUp(t *testing.T) {
 	begun := time.Now()
 	code, err := usershell.Run(ctx, usershell.Command{Line: "sleep 100 & echo started $!", Dir: t.TempDir()}, &out)
 	if code != 0 || err != nil || !strings.HasPrefix(out.String(), "started") || time.Since(begun) > time.Minute {
-		t.Errorf("%d, %v, %q", code, err, out.String())
+		t.Errorf("exit code = %d, error %v, output %q", code, err, out.String())
 	}
 	if pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out.String(), "started"))); err == nil && pid > 1 {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -51,12 +51,12 @@ func TestBeginning(t *testing.T) {
 	} {
 		plain, ok := uuid.Beginning(typed)
 		if !ok || uuid.Begins(id, plain) != begins {
-			t.Errorf("%q: %q, %v", typed, plain, ok)
+			t.Errorf("%q: plain = %q, ok %v", typed, plain, ok)
 		}
 	}
 	for _, typed := range []string{"", "-4f", "-", "mine", "4f5g", "4f 5", id, "4f5aa39b8af24e5db6e323d44f9d222d", id + "0"} {
 		if plain, ok := uuid.Beginning(typed); ok {
-			t.Errorf("%q: %q", typed, plain)
+			t.Errorf("%q: plain = %q", typed, plain)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestFailuresAreThoseOfManyServers(t *testing.T) {
 		seen[f.Name] = true
 		count[f.Class]++
 		if f.Status < 400 || f.Header.Get("Content-Type") == "" && strings.HasPrefix(f.Body, "{") && !json.Valid([]byte(f.Body)) {
-			t.Errorf("%s: %d %s", f.Name, f.Status, f.Body)
+			t.Errorf("%s: status = %d, body %s", f.Name, f.Status, f.Body)
 		}
 	}
 	if count[llmtest.ContextClass] < 30 || count[llmtest.RequestClass] < 10 {

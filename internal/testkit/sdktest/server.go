@@ -99,7 +99,7 @@ func (s *Server) Call(method, path string, body, out any) int {
 	}
 	if out != nil {
 		if err := json.Unmarshal(answer, out); err != nil {
-			s.t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, answer)
+			s.t.Fatalf("%s %s: status = %d, body %s", method, path, resp.StatusCode, answer)
 		}
 	}
 	return resp.StatusCode
