@@ -26,6 +26,6 @@ func TestClosedProfilesNameTheDirectory(t *testing.T) {
 	err := (&setup.Env{}).ProfileFault(t.Context(), &fs.PathError{Op: "open", Path: filepath.Join(dir, "profiles"), Err: fs.ErrPermission}, "p")
 	told, ok := errors.AsType[*fault.Error](err)
 	if !ok || !strings.HasSuffix(told.Hint, ": chmod u+rwx "+dir) {
-		t.Errorf("%+v", err)
+		t.Errorf("error = %+v", err)
 	}
 }

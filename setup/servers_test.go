@@ -60,7 +60,7 @@ func TestTheFaultsOfAKeyStoreAreAboutItsKeys(t *testing.T) {
 		"reach": env.Reach(t.Context(), stored.KeyStore), "key": keyErr, "keep": stored.Keep(t.Context(), server, secret.New("k")), "forget": forgetErr,
 	} {
 		if hint := hintOf(t, err); hint != "set a variable such as OHGW_CLOUD_API_KEY, or use a private file: --key-store file" {
-			t.Errorf("%s: %q", name, hint)
+			t.Errorf("%s: hint = %q", name, hint)
 		}
 	}
 	keys, err := env.OpenKeyStore(s, secret.PatienceForMachines)
@@ -98,6 +98,6 @@ func TestAnEncryptedKeyIsStoredAgainByTheCommandOfItsKind(t *testing.T) {
 	secretKey = "another"
 	_, err := open().Key(t.Context(), server)
 	if hint := hintOf(t, err); !strings.HasSuffix(hint, "store the key again: ohgw server add NAME --replace") {
-		t.Errorf("%q", hint)
+		t.Errorf("hint = %q", hint)
 	}
 }

@@ -77,7 +77,7 @@ func TestTheSandboxIsNotLeftInSilence(t *testing.T) {
 			}
 			if tt.want == "" || !strings.HasPrefix(got, "an agent-server answers at "+address+", but "+tt.want) ||
 				!strings.HasSuffix(got, "): name it with --agent-server to use it") {
-				t.Errorf("%q, want %q", got, tt.want)
+				t.Errorf("reason = %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func TestOpenSaysWhoKeepsTheCommands(t *testing.T) {
 			}
 			defer func() { _ = b.Close() }()
 			if b.Status.Name != tt.backend || !strings.Contains(b.Line(), tt.why) {
-				t.Errorf("%s", b.Line())
+				t.Errorf("line = %s", b.Line())
 			}
 			if len(notes.notes) != tt.notes {
 				t.Errorf("said %q", notes.notes)

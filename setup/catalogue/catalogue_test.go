@@ -53,12 +53,12 @@ func TestTheAgentsOfACatalogueComeByPrecedence(t *testing.T) {
 				of = ""
 			}
 			if a.User != (of == "home" || of == "base") || (a.Source == "") != (of == "") || a.Prompt == "" {
-				t.Errorf("%+v", a)
+				t.Errorf("agent = %+v", a)
 			}
 			got = append(got, a.Name+":"+of)
 		}
 		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%q %v %v: %q, want %q", tt.dir, tt.own, tt.builtin, got, tt.want)
+			t.Errorf("%q %v %v: agents = %q, want %q", tt.dir, tt.own, tt.builtin, got, tt.want)
 		}
 	}
 }
@@ -102,6 +102,6 @@ Work.
 		others = `{"since":"2026-01-01","team":["a"]}`
 	)
 	if a := found[0]; a.ProfileDir != "/llms" || !a.NoCondenser || string(a.Servers) != servers || string(metadata) != others {
-		t.Errorf("%+v\n%s\n%s", a, a.Servers, metadata)
+		t.Errorf("agent = %+v\nservers = %s\nmetadata = %s", a, a.Servers, metadata)
 	}
 }

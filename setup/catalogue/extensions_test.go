@@ -52,7 +52,7 @@ func TestInstalledPluginsOfTheAPI(t *testing.T) {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), try.method, try.path, strings.NewReader(try.body)))
 		if !strings.Contains(w.Body.String(), try.want) {
-			t.Errorf("%s %s: %s", try.method, try.path, w.Body)
+			t.Errorf("%s %s: body = %s", try.method, try.path, w.Body)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func asked(t *testing.T, method, to string, body any) progress {
 	defer resp.Body.Close()
 	var p progress
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s %v", method, to, resp.Status, err)
+		t.Fatalf("%s %s: status = %s, error %v", method, to, resp.Status, err)
 	}
 	return p
 }
@@ -100,7 +100,7 @@ func TestALoginFromTheClientToTheConversation(t *testing.T) {
 			web, kept := loginAPI(t, key)
 			server := object{"url": as.MCP, "type": "shttp", "auth": object{"strategy": "oauth2"}}
 			if p := asked(t, "POST", web.URL+"/api/mcp/test", object{"server": server}); p.OK || !strings.Contains(p.Error, "no login") {
-				t.Errorf("%+v", p)
+				t.Errorf("answer = %+v", p)
 			}
 			started := asked(t, "POST", web.URL+"/api/mcp/oauth/start", object{"name": "srv", "server": server})
 			back, err := oauthtest.Visit(t.Context(), started.Page)
@@ -116,7 +116,7 @@ func TestALoginFromTheClientToTheConversation(t *testing.T) {
 			}
 			done := asked(t, "POST", web.URL+"/api/mcp/oauth/callback/"+started.ID, object{"callback_url": back.String()})
 			if !done.OK || done.Status != "succeeded" || len(done.Tools) != 1 || strings.Contains(string(done.State), "access-") != (key == "") {
-				t.Fatalf("%+v %s", done, done.State)
+				t.Fatalf("answer = %+v, state %s", done, done.State)
 			}
 			server["auth"] = object{"strategy": "oauth2", "state": done.State}
 			if p := asked(t, "POST", web.URL+"/api/mcp/test", object{"server": server}); !p.OK || len(p.State) < 10 {
@@ -167,7 +167,7 @@ func TestALoginThatAPersonRefuses(t *testing.T) {
 		got = asked(t, "GET", web.URL+"/api/mcp/oauth/status/"+started.ID, nil)
 	}
 	if got.Error != "the login was refused: access_denied" || got.Page != started.Page {
-		t.Errorf("%+v", got)
+		t.Errorf("status = %+v", got)
 	}
 }
 
@@ -207,10 +207,10 @@ func TestALoginThatCountsNeedsNoPerson(t *testing.T) {
 	server["auth"] = object{"strategy": "oauth2", "state": done.State}
 	again := asked(t, "POST", web.URL+"/api/mcp/oauth/start", object{"server": server})
 	if !again.OK || again.Page != "" || as.Count("GET /authorize") != 1 {
-		t.Errorf("%+v", again)
+		t.Errorf("answer = %+v", again)
 	}
 	if p := asked(t, "GET", web.URL+"/api/mcp/oauth/status/"+again.ID, nil); p.Status != "succeeded" {
-		t.Errorf("%+v", p)
+		t.Errorf("answer = %+v", p)
 	}
 	as.Revoke(true)
 	if third := asked(t, "POST", web.URL+"/api/mcp/oauth/start", object{"server": server}); !third.OK || third.Page == "" {

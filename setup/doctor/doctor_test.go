@@ -128,7 +128,7 @@ func expect(t *testing.T, r doctor.Result, v doctor.Verdict, texts ...string) {
 		}
 	}
 	if r.Verdict != v {
-		t.Errorf("%s, want %s: %s", r.Verdict, v, all)
+		t.Errorf("verdict = %s, want %s: %s", r.Verdict, v, all)
 	}
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
@@ -147,7 +147,7 @@ func TestAHealthyInstallationHasNothingToRepair(t *testing.T) {
 			want = doctor.Skipped // none runs, which is not a failure
 		}
 		if r.Verdict != want || len(r.Findings) > 0 || r.Text == "" {
-			t.Errorf("%s: %s, %q, %+v", r.Check, r.Verdict, r.Text, r.Findings)
+			t.Errorf("%s: verdict = %s, text %q, findings %+v", r.Check, r.Verdict, r.Text, r.Findings)
 		}
 	}
 }
@@ -630,7 +630,7 @@ func TestSandbox(t *testing.T) {
 	t.Parallel()
 	w := healthy()
 	if r := look(t, w, "sandbox"); r.Verdict != doctor.OK || !strings.Contains(r.Text, "tried and refused: read a file outside") {
-		t.Errorf("%+v", r)
+		t.Errorf("row = %+v", r)
 	}
 	for _, c := range []struct {
 		box  doctor.Sandbox
@@ -655,7 +655,7 @@ func TestHooksThatCannotStartAreNamed(t *testing.T) {
 	t.Parallel()
 	w := healthy()
 	if r := look(t, w, "hooks"); r.Verdict != doctor.OK || !strings.Contains(r.Text, "no hooks in /home/.openhands/hooks.json") {
-		t.Errorf("%+v", r)
+		t.Errorf("row = %+v", r)
 	}
 	some := doctor.Hooks{Level: "full", Path: "/h.json", Count: 2, Programs: "/home/.openhands/hooks"}
 	with := func(change func(*doctor.Hooks)) doctor.Hooks {

@@ -173,7 +173,7 @@ func TestAKeyInTheEnvironmentHasItsCommand(t *testing.T) {
 					want += more
 				}
 				if variable, command := FromEnvironment(t.Context(), env, settings); variable != tt.variable || command != want {
-					t.Errorf("%s: %s, %s; want %s, %s", store, variable, command, tt.variable, want)
+					t.Errorf("%s: variable = %s, command %s; want %s, %s", store, variable, command, tt.variable, want)
 				}
 			}
 		})
@@ -206,7 +206,7 @@ func TestTheBaseURLOfTheEnvironmentIsThatOfTheProvider(t *testing.T) {
 		}
 		variable, base := BaseFromEnvironment(env, tt.plan)
 		if variable != tt.variable || base != tt.base {
-			t.Errorf("%s: %s, %s", name, variable, base)
+			t.Errorf("%s: variable = %s, base URL %s", name, variable, base)
 		}
 		if base == "" {
 			continue
@@ -282,7 +282,7 @@ func TestWhatServersTellOfTheirModels(t *testing.T) {
 		base := server(t, tt.answers)
 		got := abilities(t.Context(), http.DefaultClient, base, []byte(tt.answers["/v1/models"]), []string{"m"})
 		if got["m"] != tt.want {
-			t.Errorf("%s: %+v, want %+v", name, got["m"], tt.want)
+			t.Errorf("%s: abilities = %+v, want %+v", name, got["m"], tt.want)
 		}
 	}
 }

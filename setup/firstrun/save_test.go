@@ -56,7 +56,7 @@ func TestTheFirstProfileBecomesTheActiveOne(t *testing.T) {
 		plan := Plan{Name: tt.name, Provider: "openai", Model: "x", Key: secret.New("FIXTURE-0123456789")}
 		got, err := s.Save(t.Context(), tt.name, plan.Draft(), tt.opts)
 		if err != nil || got.Active != tt.active || len(got.Keys) != 1 {
-			t.Errorf("%s, %+v: %+v, %v; want it active: %t", tt.name, tt.opts, got, err, tt.active)
+			t.Errorf("%s, %+v: saved = %+v, error %v; want it active: %t", tt.name, tt.opts, got, err, tt.active)
 		}
 	}
 	if got := s.FreeName("first"); got != "first-2" {

@@ -16,7 +16,7 @@ func TestAServerThatLoadsItsModelIsAWarning(t *testing.T) {
 	} {
 		got := problem(&modelcheck.Listing{Host: "127.0.0.1:8080", Result: modelcheck.Result{Profile: "local", Outcome: outcome, Repair: "ohgw"}})
 		if got == nil || got.Verdict != want || got.Repair == "" {
-			t.Errorf("%s: %+v", outcome, got)
+			t.Errorf("%s: problem = %+v", outcome, got)
 		}
 	}
 	if got := problem(&modelcheck.Listing{Result: modelcheck.Result{Outcome: modelcheck.Answered}}); got != nil {

@@ -64,7 +64,7 @@ func TestAServerThatLoadsItsModelIsThere(t *testing.T) {
 	}
 	_, err = llm.ListModels(t.Context(), llm.Config{Profile: p})
 	if got := Explain("openai/m", err); got.Outcome != Loading || got.Outcome.Severity() != profile.Warning {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Explain = %+v, error %v", got, err)
 	}
 }
 

@@ -71,6 +71,6 @@ func TestTheStartByAnAgentProfileSeesItsMetaProfile(t *testing.T) {
 		Active string `json:"active_meta_profile"`
 	}
 	if err := json.Unmarshal(got.Settings, &settings); err != nil || !settings.On || settings.Active != "router" {
-		t.Errorf("%+v, %v in %s", settings, err, got.Settings)
+		t.Errorf("settings = %+v, error %v, in %s", settings, err, got.Settings)
 	}
 }

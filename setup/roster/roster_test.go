@@ -85,7 +85,7 @@ func TestAgentsOfBothKindsAreListed(t *testing.T) {
 	for _, a := range list {
 		got = append(got, fmt.Sprintf("%s|%s|%s|%s", a.Name, a.Agent, a.Description, a.Model))
 		if a.Modified.IsZero() || a.Revision == "" {
-			t.Errorf("%+v", a)
+			t.Errorf("agent = %+v", a)
 		}
 	}
 	if diff := cmp.Diff([]string{"agent_Go-Expert|Go Expert|Knows Go.|openai/slow", "agent_helper|helper||openai/fast"}, got); diff != "" {
@@ -156,7 +156,7 @@ func TestADefinitionBecomesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a.Profile != "fast" || a.MaxIterations != 5 || a.MaxRunCost != 2 || a.Confirm != agentapi.ConfirmRisky {
-		t.Errorf("%+v", a)
+		t.Errorf("agent = %+v", a)
 	}
 	var got, want any
 	if err := json.Unmarshal(a.Settings, &got); err != nil {
@@ -222,7 +222,7 @@ func TestAnAgentProfileIsResolved(t *testing.T) {
 	}
 	text := string(a.Settings)
 	if a.Profile != "fast" || !strings.Contains(text, "Help.") || !strings.Contains(text, "terminal") || strings.Contains(text, "sk-test") || strings.Contains(text, `"llm":`) {
-		t.Errorf("%+v %s", a, text)
+		t.Errorf("agent = %+v, settings %s", a, text)
 	}
 }
 
@@ -246,12 +246,12 @@ func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
 		p := newPlace(t, map[string]string{".openhands/profiles/fast.json": fastProfile, ".openhands/agent-profiles/helper.json": of(version)})
 		entries, problems, err := p.Read(t.Context())
 		if err != nil || len(entries) != 1 {
-			t.Fatalf("%s: %+v, %+v, %v", version, entries, problems, err)
+			t.Fatalf("%s: entries = %+v, problems %+v, error %v", version, entries, problems, err)
 		}
 		var got []string
 		for _, q := range append(problems, p.Probe(t.Context(), entries[0])...) {
 			if q.Unused || q.Hint == "" || q.Agent != "helper" || filepath.Base(q.Path) != "helper.json" {
-				t.Errorf("%+v", q)
+				t.Errorf("problem = %+v", q)
 			}
 			got = append(got, q.Msg)
 		}
@@ -260,7 +260,7 @@ func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
 		}
 		a, err := p.Load(t.Context(), "helper", "")
 		if err != nil || a.Secrets == nil || len(*a.Secrets) != 1 || !strings.Contains(string(a.Settings), "terminal") || !strings.Contains(string(a.Settings), `"persona":"Me."`) {
-			t.Errorf("%s: %+v, %v", version, a, err)
+			t.Errorf("%s: agent = %+v, error %v", version, a, err)
 		}
 		if _, err := p.List(t.Context()); err != nil || strings.Contains(p.log.String(), "newer than 4") != (version == "99") {
 			t.Errorf("%s: %v, log %s", version, err, p.log.String())
@@ -282,7 +282,7 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	for _, q := range problems {
 		lines[q.Line] = true
 		if q.Unused || q.Hint == "" {
-			t.Errorf("%+v", q)
+			t.Errorf("problem = %+v", q)
 		}
 	}
 	for line := 4; line <= 8; line++ {

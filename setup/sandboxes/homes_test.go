@@ -40,7 +40,7 @@ func TestHomesThatAreLeftOver(t *testing.T) {
 		"": false,
 	} {
 		if got := h.gone(workspace); got != want {
-			t.Errorf("%s: %v", workspace, got)
+			t.Errorf("%s: gone = %v", workspace, got)
 		}
 	}
 

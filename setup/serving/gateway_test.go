@@ -19,7 +19,7 @@ func TestOwnGatewaysShareNoRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := filepath.Join(dirs.State, "chat", fmt.Sprint(i+1)); r.dir != want {
-			t.Errorf("%s, want %s", r.dir, want)
+			t.Errorf("directory = %s, want %s", r.dir, want)
 		}
 		held = append(held, r)
 	}
@@ -28,7 +28,7 @@ func TestOwnGatewaysShareNoRecords(t *testing.T) {
 	}
 	r, err := claimRecords(t.Context(), dirs)
 	if err != nil || r.dir != held[1].dir {
-		t.Errorf("%s, %v; want the one that is free again", r.dir, err)
+		t.Errorf("directory = %s, error %v; want the one that is free again", r.dir, err)
 	}
 	for _, r := range []records{held[0], r, held[2]} {
 		if err := r.lock.Release(); err != nil {
