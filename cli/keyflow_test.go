@@ -377,7 +377,7 @@ func (f *flow) ask(method, at string, body any, header ...string) map[string]any
 	defer resp.Body.Close()
 	var answer map[string]any
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode >= 300 {
-		f.t.Fatalf("%s %s: %s, %v, %v", method, at, resp.Status, answer, err)
+		f.t.Fatalf("%s %s: status = %s, answer %v, error %v", method, at, resp.Status, answer, err)
 	}
 	return answer
 }

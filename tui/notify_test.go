@@ -54,7 +54,7 @@ func TestTheEndOfALongTurnIsAnnounced(t *testing.T) {
 				}
 				c.wait(15 * time.Second)
 				if got := strings.Join(c.raw, ""); got != tc.want {
-					t.Errorf("%q, want %q", got, tc.want)
+					t.Errorf("written = %q, want %q", got, tc.want)
 				}
 			})
 		})

@@ -16,7 +16,7 @@ func TestAThemeChoosesTheColours(t *testing.T) {
 		Auto: "\x1b[38;2;248;113;113m", Dark: "\x1b[38;2;248;113;113m", Light: "\x1b[38;2;185;28;28m", Terminal: "\x1b[31m",
 	} {
 		if got := newLooks(canvas{theme: theme, dark: true, coloured: true, rich: true}).bad; got != want {
-			t.Errorf("%s: %q, want %q", theme, got, want)
+			t.Errorf("%s: colour = %q, want %q", theme, got, want)
 		}
 		if got := newLooks(canvas{theme: theme, dark: true}); strings.Contains(got.bad+got.accent, "3") || got.theme.Markdown.Block != "" {
 			t.Errorf("%s without colours: %q", theme, got.bad)

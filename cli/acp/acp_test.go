@@ -65,7 +65,7 @@ func TestAnEditorReadsWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := answers(t, tt.variables, hello, session); !strings.Contains(got[1], tt.want) {
-				t.Errorf("%s, want %s", got[1], tt.want)
+				t.Errorf("answer = %s, want %s", got[1], tt.want)
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestErrorsAreExplainedInALine(t *testing.T) {
 		"The server at x is not an ohgw gateway: it sent a web page (set the correct address with --url or OHGW_URL)": &gateway.Error{Kind: gateway.Stranger, Message: "The server at x is not an ohgw gateway: it sent a web page."},
 	} {
 		if got := explain(err); got != want {
-			t.Errorf("%s\nwant %s", got, want)
+			t.Errorf("explain =\n%s\nwant\n%s", got, want)
 		}
 	}
 }

@@ -23,13 +23,13 @@ func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 	c := &session{opts: &options{App: &kit.App{Env: &kit.Env{Paths: func() (paths.Set, error) { return paths.Set{Home: home}, nil }}}}}
 	path, err := c.save(t.Context(), "~/talk.md", "hello")
 	if err != nil || path != filepath.Join(home, "talk.md") {
-		t.Fatalf("%s, %v", path, err)
+		t.Fatalf("path = %s, error %v", path, err)
 	}
 	if _, err := c.save(t.Context(), path, "other"); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("saving over a file: %v", err)
 	}
 	if data, err := os.ReadFile(path); err != nil || string(data) != "hello" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 	if _, err := c.save(t.Context(), filepath.Join(home, "none", "x"), ""); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("saving in a directory that is not there: %v", err)
@@ -60,11 +60,11 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 		"here": {session{opts: &options{}, own: &serving.Own{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
 	} {
 		if got := tt.chat.hints().Resume("ID"); got != tt.screen {
-			t.Errorf("%s: %q, want %q", name, got, tt.screen)
+			t.Errorf("%s: Resume = %q, want %q", name, got, tt.screen)
 		}
 		f, ok := errors.AsType[*fault.Error](tt.chat.unfinished(waits))
 		if want := "continue with " + tt.once + " (or no)"; !ok || f.Hint != want {
-			t.Errorf("%s: %+v, want the hint %q", name, f, want)
+			t.Errorf("%s: error = %+v, want the hint %q", name, f, want)
 		}
 	}
 }

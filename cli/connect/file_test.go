@@ -51,7 +51,7 @@ func TestAClientFileThatChangesMeanwhileStays(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != theirs {
-				t.Errorf("%s: %q, %v", name, got, err)
+				t.Errorf("%s: file = %q, error %v", name, got, err)
 			}
 		}
 	}

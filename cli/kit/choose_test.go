@@ -44,7 +44,7 @@ func TestAnswersAreFoundByNumberNameAndPart(t *testing.T) {
 		a := answering(t, tt.typed...)
 		got, err := a.Choose(t.Context(), choice)
 		if err != nil || got != tt.want || !strings.Contains(a.Err.String(), tt.shown) {
-			t.Errorf("%s: %q, %v, want %q; the terminal shows, without %q:\n%s", name, got, err, tt.want, tt.shown, &a.Err)
+			t.Errorf("%s: Choose = %q, error %v, want %q; the terminal shows, without %q:\n%s", name, got, err, tt.want, tt.shown, &a.Err)
 		}
 	}
 	if _, err := answering(t).Choose(t.Context(), kit.Choice{Question: "LLM", Options: choice.Options}); fault.CodeOf(err) != fault.Usage {
@@ -96,7 +96,7 @@ func TestTextAndYesAreAsked(t *testing.T) {
 	}
 	for typed, want := range map[string]bool{"": true, "Y": true, "no": false, "?\nwhat\ny": true} {
 		if got, err := answering(t, typed).AskYesNo(t.Context(), "Sure", "Think."); err != nil || got != want {
-			t.Errorf("%q: %t, %v", typed, got, err)
+			t.Errorf("%q: AskYesNo = %t, error %v", typed, got, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestHelperIsNotInitialisedAsTheProgram(t *testing.T) {
 		cmd.Args, cmd.Env = args, append(os.Environ(), "GODEBUG=inittrace=1")
 		out, _ := cmd.CombinedOutput()
 		if !strings.Contains(string(out), "init os ") {
-			t.Errorf("%q: %s", args, out)
+			t.Errorf("%q: output = %s", args, out)
 		}
 		for _, heavy := range []string{"init github.com/santhosh-tekuri/", "init github.com/yuin/goldmark", "init net/http", "init net @", "init regexp @", "init github.com/ohgw/ohgw/cli", "PASS"} {
 			if strings.Contains(string(out), heavy) {

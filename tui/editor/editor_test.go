@@ -65,7 +65,7 @@ func TestKeysOfAShell(t *testing.T) {
 		tc.do(&e)
 		e.Type("|")
 		if got := e.Value(); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+			t.Errorf("%s: text = %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

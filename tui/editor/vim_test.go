@@ -79,6 +79,6 @@ func TestEscapeEndsACommandThatIsNotComplete(t *testing.T) {
 	v.Key(&e, "b")
 	v.Key(&e, "x")
 	if got := e.Value(); got != "one wo" {
-		t.Errorf("%q", got)
+		t.Errorf("text = %q", got)
 	}
 }

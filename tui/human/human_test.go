@@ -42,7 +42,7 @@ func TestAmountsAreReadAsPeopleSayThem(t *testing.T) {
 		{"another alphabet", human.Sentence("ärger"), "Ärger"},
 	} {
 		if tc.got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.what, tc.got, tc.want)
+			t.Errorf("%s: text = %q, want %q", tc.what, tc.got, tc.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestAShortcutIsFoundByLetterAndByPosition(t *testing.T) {
 		{"an arrow", tea.KeyPressMsg{Code: tea.KeyUp, Mod: tea.ModCtrl}, "ctrl+up"},
 	} {
 		if got := keyboard.Shortcut(tc.key).String(); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.what, got, tc.want)
+			t.Errorf("%s: shortcut = %q, want %q", tc.what, got, tc.want)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestAGuessedPositionDecidesNothing(t *testing.T) {
 		{tea.KeyPressMsg{Code: 'н', BaseCode: 'y', Mod: tea.ModCtrl, Text: ""}, false}, //
 	} {
 		if got := keyboard.Says(tc.key, "y"); got != tc.says {
-			t.Errorf("%+v: %v, want %v", tc.key, got, tc.says)
+			t.Errorf("%+v: Says = %v, want %v", tc.key, got, tc.says)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestCommandsKeepTheirCase(t *testing.T) {
 	for text, want := range map[string]string{"ц": "w", "Ц": "W", "w": "w", "ק": "e", "1": "1", "ж": "ж"} {
 		msg := tea.KeyPressMsg{Code: []rune(text)[0], Text: text}
 		if got := keyboard.Command(msg); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("%q: command = %q, want %q", text, got, want)
 		}
 	}
 }

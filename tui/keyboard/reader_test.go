@@ -125,7 +125,7 @@ func TestAnAnswerInManyPiecesIsNeitherTextNorKey(t *testing.T) {
 		pieces = append(pieces, piece{90 * time.Millisecond, string(c)})
 	}
 	if got, want := read(t, append(pieces, piece{90 * time.Millisecond, "b"})...), "a"+colour+"b"; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("keys = %q, want %q", got, want)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestALateAnswerThatIsTornIsNoText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := read(t, tc.pieces...); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
+				t.Errorf("keys = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestKeysComeAsTheyAre(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := read(t, tc.pieces...); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
+				t.Errorf("keys = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestLinesThatComeAtOnceAreAPaste(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := read(t, tc.pieces...); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
+				t.Errorf("keys = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -236,7 +236,7 @@ func TestAnAnswerInAPasteBreaksNothing(t *testing.T) {
 					"first line":    {{begin, "on" + report + "e\r!two\r"}, {10 * time.Millisecond, "three\r"}},
 				} {
 					if got := read(t, pieces...); got != want {
-						t.Errorf("%s: %q, want %q", what, got, want)
+						t.Errorf("%s: keys = %q, want %q", what, got, want)
 					}
 				}
 				for cut := 1; cut < len(report); cut++ {

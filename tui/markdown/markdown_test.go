@@ -196,7 +196,7 @@ func TestLinksLeadWhereTheySayAndNowhereElse(t *testing.T) {
 		{"https://x.test", "\x1b]8;;https://x.test\ahttps://x.test\x1b]8;;\a"},
 	} {
 		if got := strings.Join(render(tc.in, 60), "\n"); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.in, got, tc.want)
+			t.Errorf("%s: rendered = %q, want %q", tc.in, got, tc.want)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestCodeIsHighlighted(t *testing.T) {
 			got[i] = strings.ReplaceAll(strings.TrimPrefix(got[i], "  "), "\x1b[m", "|")
 		}
 		if s := strings.Join(got, "\n"); s != tc.want {
-			t.Errorf("%s: %s, want %s", tc.lang, s, tc.want)
+			t.Errorf("%s: lines = %s, want %s", tc.lang, s, tc.want)
 		}
 	}
 }

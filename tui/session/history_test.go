@@ -134,7 +134,7 @@ func TestTheFirstQuestionFollowsTheEarlierMessages(t *testing.T) {
 	}, func(c *chat) {
 		got := c.shown()
 		if diff := cmp.Diff([]string{"you: more?", "answer: yes"}, got[len(got)-2:]); diff != "" || len(got) != 7 {
-			t.Errorf("%q", got)
+			t.Errorf("shown = %q", got)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestAConversationGoesOnWhereItsMessagesCannotBeShown(t *testing.T) {
 		c.do(c.Resume("c9"))
 		want := []string{"note: Resumed conversation c9. Its earlier messages cannot be shown, but the agent knows them: No disk"}
 		if diff := cmp.Diff(want, c.shown()); diff != "" || c.Convo.ID != "c9" {
-			t.Errorf("%s, in %q", diff, c.Convo.ID)
+			t.Errorf("shown (-want +got):\n%s\nin the conversation %q", diff, c.Convo.ID)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestALongConversationSaysWhatIsLeftOut(t *testing.T) {
 		c.do(c.Resume("c9"))
 		want := "note: Resumed conversation c9. The 6 latest messages and actions are shown; the agent knows all of them."
 		if got := c.shown(); got[0] != want {
-			t.Errorf("%q", got[0])
+			t.Errorf("shown = %q", got[0])
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestAConversationIsRenamed(t *testing.T) {
 	talk(t, &script{}, func(cfg *session.Config) { cfg.Recent = kept }, func(c *chat) {
 		c.do(c.Rename(kept.list[0], " new\nname "))
 		if kept.list[0].Title != "new name" {
-			t.Errorf("%q", kept.list[0].Title)
+			t.Errorf("title = %q", kept.list[0].Title)
 		}
 		c.do(c.Rename(kept.list[0], " "))
 		c.view.has(t, "say not renamed: the title is empty")

@@ -32,7 +32,7 @@ func TestAnOutputKeepsItsFence(t *testing.T) {
 	t.Parallel()
 	o := Output{Line: "cat x", Dir: "/src", Text: "a\n```\nb", How: "exit code 0"}
 	if got, want := o.message(), "I ran a command in /src (exit code 0):\n````\n$ cat x\na\n```\nb\n````\n\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("message = %q, want %q", got, want)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestWordsThatDifferAreSetOff(t *testing.T) {
 	l.SetTheme(transcript.Theme{AddedWord: "\x1b[1m", RemovedWord: "\x1b[4m"})
 	v := strings.Join(l.View(), "\n")
 	if !strings.Contains(v, "\x1b[1mrange\x1b[m") && !strings.Contains(v, "\x1b[1mrange 5\x1b[m") {
-		t.Errorf("%q", v)
+		t.Errorf("view = %q", v)
 	}
 }
 
@@ -94,12 +94,12 @@ func TestALongDiffIsFoldedUntilItIsOpened(t *testing.T) {
 	act.Diff, act.DiffCut = b.String(), 7
 	l := acted(80, 40, act)
 	if v := view(l); !strings.Contains(v, "line 3") || strings.Contains(v, "line 20\n") || !strings.Contains(v, "1,999 more lines") && !strings.Contains(v, "2000 more lines") {
-		t.Errorf("%s", v)
+		t.Errorf("view = %s", v)
 	}
 	l.Unfold()
 	l.Scroll(1995)
 	if v := view(l); !strings.Contains(v, "line 1999") || !strings.Contains(v, "7 more lines are not shown") {
-		t.Errorf("%s", v)
+		t.Errorf("view = %s", v)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAPlanIsAPanelAndOnlyTheNewestIsShown(t *testing.T) {
 	v := view(acted(80, 30, old, plan))
 	hasLines(t, v, "Plan · 1 of 3 done", "✓ Read", "• Write", "○ Test")
 	if strings.Contains(v, "An old task") || strings.Contains(v, "carefully") {
-		t.Errorf("%s", v)
+		t.Errorf("view = %s", v)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestAnActionIsReplacedByItsResult(t *testing.T) {
 	v := view(l)
 	hasLines(t, v, "✓ $ sleep 1", "$ sleep 1", "echo done", "done")
 	if strings.Count(v, "$ sleep 1") != 2 {
-		t.Errorf("%s", v)
+		t.Errorf("view = %s", v)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestTheLastLinesOfACommandAreShown(t *testing.T) {
 	p := &painter{width: 80}
 	got := strings.Join(s.cell(0, p), "\n")
 	if !strings.Contains(got, "! seq 50") || !strings.Contains(got, "30 earlier lines\n  n30\n") || !strings.HasSuffix(got, "n49\n  exit code 0") {
-		t.Errorf("%s", got)
+		t.Errorf("cell = %s", got)
 	}
 	p.expanded = true
 	if got := strings.Join(s.cell(0, p), "\n"); !strings.Contains(got, "n0\n") {

@@ -65,7 +65,7 @@ func TestTheLastLineOfATextMayBeginABlock(t *testing.T) {
 		l.Add(&a)
 		l.SetSize(40, 40)
 		if v := view(l); strings.Contains(v, "#") || strings.Contains(v, "```") {
-			t.Errorf("%s", v)
+			t.Errorf("view = %s", v)
 		}
 		if src := a.Source(); src != first+"# Title\n\n"+first+"# End" {
 			t.Errorf("source %q", src)

@@ -38,7 +38,7 @@ func TestALogHasTheWholeTimeOfALongPrompt(t *testing.T) {
 	got := strings.Split(silence(t, false, false, false, pauses, pieces...), "\n")
 	want := []string{"reading the prompt, 1,925 tokens, 5%, 5 s", "reading the prompt, 1,925 tokens, 83%, 65 s", ""}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("silences = %q, want %q", got, want)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestTheSpeedIsThatOfAllCalls(t *testing.T) {
 			s.add(p)
 		}
 		if got := s.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("text = %q, want %q", got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestALogHearsOfASilenceAtOnceAndThenEachMinute(t *testing.T) {
 		"the agent is at work, 5 s", "the agent is at work, 65 s", "the agent is at work, 125 s", "",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("silences = %q, want %q", got, want)
 	}
 }
 
@@ -72,14 +72,14 @@ func TestATerminalHasOneLineOfASilence(t *testing.T) {
 	}
 	want.WriteString(erase)
 	if got != want.String() {
-		t.Errorf("%q, want %q: the line is replaced, is gone before the text, and does not stand in it", got, want.String())
+		t.Errorf("silence = %q, want %q: the line is replaced, is gone before the text, and does not stand in it", got, want.String())
 	}
 }
 
 func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
 	t.Parallel()
 	if got := silence(t, true, false, false, []time.Duration{0, 5100 * time.Millisecond}, Piece{text: "Par"}); !strings.Contains(got, "the agent is at work, 5 s") {
-		t.Errorf("%q", got)
+		t.Errorf("silence = %q", got)
 	}
 }
 
@@ -111,6 +111,6 @@ func TestTheFirstWordComesBeforeAPersonWonders(t *testing.T) {
 func TestNothingIsSaidOfASilenceWithQuiet(t *testing.T) {
 	t.Parallel()
 	if got := silence(t, true, true, true, []time.Duration{time.Hour}); got != "" {
-		t.Errorf("%q", got)
+		t.Errorf("silence = %q", got)
 	}
 }

@@ -109,7 +109,7 @@ func TestAnAnswerIsHarmlessOnATerminal(t *testing.T) {
 	t.Parallel()
 	const text = "a\x1b[2J\tb\r\n\x9b5mc\u202ed\u2066e\x07é日👍🏽\u200d\x7f"
 	if got, want := harmless(text), "a[2J\tb\n\ufffd5mcdeé日👍🏽\u200d"; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("harmless = %q, want %q", got, want)
 	}
 }
 

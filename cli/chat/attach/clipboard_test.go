@@ -24,7 +24,7 @@ func TestTheClipboardIsThatOfTheDesktop(t *testing.T) {
 	} {
 		c := Clipboard{goos: tc.goos, getenv: func(k string) string { return tc.env[k] }, find: func(string) (string, error) { return "", os.ErrNotExist }}
 		if got := c.writers()[0][0]; got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+			t.Errorf("%s: writers = %s, want %s", name, got, tc.want)
 		}
 		if err := c.Copy(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "is not available") {
 			t.Errorf("%s: %v", name, err)
@@ -55,6 +55,6 @@ func TestTheClipboardGetsTheText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "got")); err != nil || string(data) != "some text" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 }

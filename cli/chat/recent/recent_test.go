@@ -80,7 +80,7 @@ func TestRecentConversationsSurviveWhatIsNotTheirs(t *testing.T) {
 	}
 	r := &File{path: path}
 	if list, err := r.List(t.Context()); err != nil || len(list) != 1 || list[0].Title != "known" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("list = %+v, error %v", list, err)
 	}
 	long := tui.Conversation{ID: uuid.New(), Title: "\x1b[2Ja\nb" + strings.Repeat("é", maxTitle), Used: time.Unix(1, 0)}
 	if err := r.Remember(t.Context(), long); err != nil {
@@ -88,7 +88,7 @@ func TestRecentConversationsSurviveWhatIsNotTheirs(t *testing.T) {
 	}
 	list, err := r.List(t.Context())
 	if err != nil || len(list) != 2 || len(list[1].Title) > maxTitle || !strings.HasPrefix(list[1].Title, "[2Ja bé") || !strings.HasSuffix(list[1].Title, "é") {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("list = %+v, error %v", list, err)
 	}
 }
 
