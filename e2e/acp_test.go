@@ -76,14 +76,14 @@ func TestAnEditorWorksWithTheAgent(t *testing.T) {
 		t.Fatalf("reading the output as JSON: %v\n%s", err, out)
 	}
 	if data, err := os.ReadFile(file); err != nil || string(data) != "hi\n" {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("file = %q, error %v", data, err)
 	}
 	last := got.Edit.Calls[len(got.Edit.Calls)-1]
 	if got.Edit.Stop != "end_turn" || !strings.HasSuffix(got.Edit.Text, "It is there.") || last.Status != "completed" || last.Content[0].Type != "diff" || last.Content[0].Path != file || last.Content[0].NewText != "hi\n" {
-		t.Errorf("%+v", got.Edit)
+		t.Errorf("edit = %+v", got.Edit)
 	}
 	if asked := got.Allowed.Asked; len(asked) != 1 || asked[0].Title != "touch allowed" || !slices.Equal(asked[0].Options, []string{"allow", "allow_always", "reject"}) {
-		t.Errorf("%+v", asked)
+		t.Errorf("questions = %+v", asked)
 	}
 	for name, want := range map[string]error{"allowed": nil, "rejected": fs.ErrNotExist} {
 		if _, err := os.Stat(filepath.Join(project, name)); !errors.Is(err, want) {
@@ -91,16 +91,16 @@ func TestAnEditorWorksWithTheAgent(t *testing.T) {
 		}
 	}
 	if got.Rejected.Stop != "end_turn" || !slices.Contains(statuses(got.Rejected), "failed") {
-		t.Errorf("%+v", got.Rejected)
+		t.Errorf("rejected = %+v", got.Rejected)
 	}
 	if got.Hanging.Stop != "cancelled" {
-		t.Errorf("%+v", got.Hanging)
+		t.Errorf("hanging = %+v", got.Hanging)
 	}
 	if !strings.Contains(got.Error.Message, `there is no session "none"`) || got.Exit != 0 {
-		t.Errorf("%+v, exit code %d", got.Error, got.Exit)
+		t.Errorf("error = %+v, exit code %d", got.Error, got.Exit)
 	}
 	if !slices.Contains(got.Loaded.Kinds, "user_message_chunk") || !strings.Contains(got.Loaded.Text, "It is there.") || len(got.Loaded.Calls) < 3 {
-		t.Errorf("%+v", got.Loaded)
+		t.Errorf("loaded = %+v", got.Loaded)
 	}
 }
 

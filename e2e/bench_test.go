@@ -182,7 +182,7 @@ func BenchmarkTurns(b *testing.B) {
 				text, _ := prompt("[[finish Hello.]]")
 				res := g.post(b, client, chat(text, false))
 				if body := bodyOf(b, res); !strings.Contains(body, "Hello.") {
-					b.Errorf("%s %s", res.Status, body)
+					b.Errorf("status = %s, body %s", res.Status, body)
 				}
 				res.Body.Close()
 			})
@@ -239,7 +239,7 @@ func nativeTurn(b *testing.B, backend agentapi.Backend, open agentapi.OpenReques
 	text, _ := prompt("[[finish Hello.]]")
 	result, err := turn.Run(b.Context(), conversation, turn.Input{Message: agentapi.Message{Text: text}, Emit: func(turn.Update) {}})
 	if err != nil || result.Answer != "Hello." {
-		b.Errorf("%q, %v", result.Answer, err)
+		b.Errorf("answer = %q, error %v", result.Answer, err)
 	}
 }
 
@@ -258,7 +258,7 @@ func BenchmarkLongConversation(b *testing.B) {
 			res := g.post(b, client, chat(text, false), "X-OpenHands-ServerConversation-ID", id)
 			defer res.Body.Close()
 			if body := bodyOf(b, res); res.StatusCode != http.StatusOK {
-				b.Fatalf("%s %s", res.Status, body)
+				b.Fatalf("status = %s, body %s", res.Status, body)
 			}
 		}},
 		{"native", func(b *testing.B, id string) {

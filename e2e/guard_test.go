@@ -41,7 +41,7 @@ func TestStrangersReachNothing(t *testing.T) {
 			t.Errorf("%s: %q is no envelope: %v", tt.name, body, err)
 		}
 		if code, _ := out.Error["code"].(string); res.StatusCode != tt.status || tt.code != "" && code != tt.code {
-			t.Errorf("%s: %s %s, want %d %s", tt.name, res.Status, body, tt.status, tt.code)
+			t.Errorf("%s: status = %s, body %s, want %d %s", tt.name, res.Status, body, tt.status, tt.code)
 		}
 		if allowed := res.Header.Get("Access-Control-Allow-Origin"); allowed != "" {
 			t.Errorf("%s: Access-Control-Allow-Origin: %s", tt.name, allowed)

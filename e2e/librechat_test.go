@@ -55,7 +55,7 @@ func TestLibreChat(t *testing.T) {
 	} {
 		r := got[step]
 		if want.text != "" && r.Text != want.text || r.Text == "" || r.Reconciled != want.how || r.Task != want.task || r.Error != "" || r.Requests != 1 {
-			t.Errorf("%s: %+v", step, r)
+			t.Errorf("%s: message = %+v", step, r)
 		}
 	}
 	if got["title"].Conversation != "" || got["second"].Conversation != got["first"].Conversation || got["edited"].Conversation == got["first"].Conversation {

@@ -133,7 +133,7 @@ func askServer(t *testing.T, address string, question, answer any) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s", address, resp.Status)
+		t.Fatalf("%s: status = %s", address, resp.Status)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestTheSwitchesOfTheSDKAndTheEmbeddedAgent(t *testing.T) {
 	}
 	for name, text := range map[string]string{"done.txt": "accepted", "secret.txt": "21"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.TrimSpace(string(got)) != text {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%s: file = %q, error %v", name, got, err)
 		}
 	}
 }

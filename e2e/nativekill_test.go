@@ -115,7 +115,7 @@ func (g *gateway) native(t *testing.T, method, path, body string, into any) {
 	res := send(t, method, g.URL+path, body, "X-Session-API-Key", gatewayKey, "Content-Type", "application/json")
 	defer func() { _ = res.Body.Close() }() // It was only read.
 	if res.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("%s %s: %s", method, path, res.Status)
+		t.Fatalf("%s %s: status = %s", method, path, res.Status)
 	}
 	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)

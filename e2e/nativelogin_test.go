@@ -35,7 +35,7 @@ func TestALoginToAnMCPServer(t *testing.T) {
 		t.Helper()
 		told = progress{}
 		if body := bodyOf(t, res); json.Unmarshal([]byte(body), &told) != nil || res.StatusCode != http.StatusOK {
-			t.Fatalf("%s %s", res.Status, body)
+			t.Fatalf("status = %s, body %s", res.Status, body)
 		}
 	}
 	read(send(t, http.MethodPost, g.URL+"/api/mcp/oauth/start", `{"name":"srv","server":`+server("")+`}`, key...))
@@ -53,18 +53,18 @@ func TestALoginToAnMCPServer(t *testing.T) {
 		"a rebinding name": {"Host", "attacker.example"},
 	} {
 		if res := send(t, http.MethodGet, g.URL+back.RequestURI(), "", stranger...); res.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %s", name, res.Status)
+			t.Errorf("%s: status = %s", name, res.Status)
 		}
 	}
 	browser := []string{"Host", back.Host, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
 	for path, want := range map[string]int{page: 400, page + "?code=x&state=x": 400, page + "/x": 403, "/api/settings": 403} {
 		if res := send(t, http.MethodGet, g.URL+path, "", browser...); res.StatusCode != want {
-			t.Errorf("%s: %s", path, res.Status)
+			t.Errorf("%s: status = %s", path, res.Status)
 		}
 	}
 	for _, want := range []int{http.StatusOK, http.StatusBadRequest} { // it counts once
 		if res := send(t, http.MethodGet, g.URL+back.RequestURI(), "", browser...); res.StatusCode != want {
-			t.Errorf("%s, want %d", res.Status, want)
+			t.Errorf("status = %s, want %d", res.Status, want)
 		}
 	}
 	brought := `{"callback_url":"` + back.String() + `"}`
@@ -72,16 +72,16 @@ func TestALoginToAnMCPServer(t *testing.T) {
 	for told.State == nil {
 		read(send(t, http.MethodGet, g.URL+"/api/mcp/oauth/status/"+told.ID, "", key...))
 		if told.Status != "authorizing" && told.Status != "succeeded" {
-			t.Fatalf("%+v", told)
+			t.Fatalf("progress = %+v", told)
 		}
 	}
 	if res := send(t, http.MethodPost, g.URL+"/api/settings/mcp/srv", server(`,"state":`+string(told.State)), key...); res.StatusCode != http.StatusCreated {
-		t.Fatalf("%s %s", res.Status, bodyOf(t, res))
+		t.Fatalf("status = %s, body %s", res.Status, bodyOf(t, res))
 	}
 	as.Revoke(false)
 	answer := bodyOf(t, g.post(t, chat(`[[tool whoami {}]] then [[finish Called.]]`, false)))
 	if last := llm.Requests(); !strings.Contains(answer, "Called.") || !strings.Contains(string(last[len(last)-1].Body), "somebody who is logged in") {
-		t.Errorf("%s", answer)
+		t.Errorf("answer = %s", answer)
 	}
 	log, err := os.ReadFile(g.log)
 	if err != nil {

@@ -157,7 +157,7 @@ func TestPathsOfOpenHandsOwnAPIStayInside(t *testing.T) {
 	for _, trick := range []string{"%2e%2e/beside/file", "../beside/file", "..%2fbeside%2ffile", "%2e%2e%5cbeside%5cfile", "link/file", "%00", "/etc/passwd"} {
 		res := send(t, http.MethodGet, g.URL+"/api/conversations/"+id+"/workspace/"+trick, "", "X-Session-API-Key", gatewayKey)
 		if body := bodyOf(t, res); res.StatusCode < 400 {
-			t.Errorf("%s: %s %.200s", trick, res.Status, body)
+			t.Errorf("%s: status = %s, body %.200s", trick, res.Status, body)
 		}
 	}
 	left, err := os.ReadDir(beside)

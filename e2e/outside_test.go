@@ -100,7 +100,7 @@ func (o outside) ask(b *testing.B, to target, script string, header ...string) s
 	defer res.Body.Close()
 	body := bodyOf(b, res)
 	if res.StatusCode != http.StatusOK || !strings.Contains(body, "Hello.") {
-		b.Fatalf("%s %s", res.Status, body)
+		b.Fatalf("status = %s, body %s", res.Status, body)
 	}
 	return body
 }

@@ -26,7 +26,7 @@ func BenchmarkOwnAPI(b *testing.B) {
 		text, _ := prompt("[[say Hello.]]")
 		res := to.post(b, client, chat(text, false))
 		if body := bodyOf(b, res); !strings.Contains(body, "Hello.") {
-			b.Errorf("%s %s", res.Status, body)
+			b.Errorf("status = %s, body %s", res.Status, body)
 		}
 		res.Body.Close()
 	}

@@ -38,7 +38,7 @@ func TestRequestsOfATurn(t *testing.T) {
 		began := time.Now()
 		res := g.post(t, chat(text, false), header...)
 		if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
-			t.Fatalf("%s: %s %s", name, res.Status, body)
+			t.Fatalf("%s: status = %s, body %s", name, res.Status, body)
 		}
 		took := time.Since(began)
 		got, times := seen.end()

@@ -227,7 +227,7 @@ func TestABackgroundResponseSurvivesACrash(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; {
 		if got := g.retrieve(t, m.ID); got.Status == "completed" || time.Now().After(deadline) {
 			if got.text() != "Half done." {
-				t.Errorf("%s: %q", got.Status, got.text())
+				t.Errorf("%s: text = %q", got.Status, got.text())
 			}
 			break
 		}

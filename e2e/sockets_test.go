@@ -141,7 +141,7 @@ func (n native) post(b *testing.B, path string, body any) (answer map[string]any
 	defer res.Body.Close()
 	got := bodyOf(b, res)
 	if err := json.Unmarshal([]byte(got), &answer); err != nil || res.StatusCode/100 != 2 {
-		b.Fatalf("%s: %s %s", path, res.Status, got)
+		b.Fatalf("%s: status = %s, body %s", path, res.Status, got)
 	}
 	return answer
 }

@@ -123,7 +123,7 @@ func TestHelloBesideOpenHandsOwnGateway(t *testing.T) {
 			body := bodyOf(t, res)
 			times = append(times, time.Since(began))
 			if err := json.Unmarshal([]byte(body), &out); err != nil || len(out.Choices) != 1 || out.Choices[0].Message.Content != "Hello." {
-				t.Fatalf("%s: %s %s", name, res.Status, body)
+				t.Fatalf("%s: status = %s, body %s", name, res.Status, body)
 			}
 		}
 		t.Logf("%-18s %s", name, spread(times))

@@ -58,7 +58,7 @@ func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 		step := strings.TrimSpace(strings.SplitN(line, " -> ", 2)[0])
 		for _, d := range differ("", a, b) {
 			if !explained(table, step, d) {
-				t.Errorf("%s\n\t%s", step, d)
+				t.Errorf("step %s:\n\t%s", step, d)
 			}
 		}
 	}

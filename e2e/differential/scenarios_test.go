@@ -61,7 +61,7 @@ func TestTheRecordingIsOfTheNewest(t *testing.T) {
 	recorded := readRecording(t)
 	for name, now := range did {
 		for _, d := range differ("", recorded[name], now) {
-			t.Errorf("%s\n\t%s (recorded, and now)", name, d)
+			t.Errorf("scenario %s:\n\t%s (recorded, and now)", name, d)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestTheEngineDoesWhatWasRecorded(t *testing.T) {
 	for _, s := range scenarios(t) {
 		for _, d := range differ("", recorded[s.name], did[s.name]) {
 			if !explained(table, s.name, d) {
-				t.Errorf("%s\n\t%s", s.name, d)
+				t.Errorf("scenario %s:\n\t%s", s.name, d)
 			}
 		}
 	}

@@ -183,7 +183,7 @@ func (w *world) ask(address string, stream bool) (header http.Header, body strin
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		w.t.Fatalf("%s: %s, %v", response.Status, data, err)
+		w.t.Fatalf("%s: body = %s, error %v", response.Status, data, err)
 	}
 	return response.Header, string(data)
 }
