@@ -107,7 +107,7 @@ func TestCompiledAtStartKnowsWhatRunsLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(compiledAtStart(tree)); got != want {
-			t.Errorf("%q: %d, want %d", code, got, want)
+			t.Errorf("%q: number of places = %d, want %d", code, got, want)
 		}
 	}
 }
