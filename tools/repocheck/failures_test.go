@@ -18,7 +18,11 @@ import (
 var unnamed = map[string]int{
 	"agentapi/engine":                   48,
 	"agentapi/engine/conversation":      8,
-	"daemon":                            83,
+	"daemon":                            26,
+	"daemon/apitest":                    2,
+	"daemon/completions":                41,
+	"daemon/conversations":              7,
+	"daemon/gate":                       7,
 	"daemon/chats":                      4,
 	"daemon/clientitems":                2,
 	"daemon/housekeeping":               1,
