@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/tui/browse"
 )
 
@@ -41,7 +41,7 @@ func runBrowse(ctx context.Context, o *options) error {
 	defer acc.Close()
 	return browse.Run(ctx, browse.Config{
 		In: o.Stdin, Out: o.Stdout.Writer, Environ: o.Environ(), NoColor: !o.Stdout.Color(), Now: o.Now, Title: acc.Server.Name,
-		Source: &browsed{o, acc}, Explain: func(err error) string { return kit.Sentence(cloud.Fault(err, acc.Server)) },
+		Source: &browsed{o, acc}, Explain: func(err error) string { return kit.Sentence(accounts.Fault(err, acc.Server)) },
 	})
 }
 
@@ -49,7 +49,7 @@ func runBrowse(ctx context.Context, o *options) error {
 type browsed struct {
 	*options
 
-	acc cloud.Account
+	acc accounts.Account
 }
 
 // List implements [browse.Source].

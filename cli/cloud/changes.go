@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 func newChanges(o *options) *cobra.Command {
@@ -42,7 +42,7 @@ func runChanges(ctx context.Context, o *oneOptions) error {
 	defer acc.Close()
 	changes, note, err := acc.Changes(ctx, conv.ID)
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	if !o.JSON {
 		return o.printChanges(changes, note)

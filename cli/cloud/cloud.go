@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // New makes the command "cloud".
@@ -60,6 +60,6 @@ type endJSON struct {
 }
 
 // describe is a conversation in JSON, with the end of its run if there is one.
-func describe(acc cloud.Account, conv account.Conversation, end *endJSON) conversationJSON {
+func describe(acc accounts.Account, conv account.Conversation, end *endJSON) conversationJSON {
 	return conversationJSON{ID: conv.ID, Server: acc.Server.Name, State: conv.State, WebURL: conv.WebURL, endJSON: end}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // downloadOptions is what the commands take.
@@ -125,13 +125,13 @@ func runDownloadWorkspace(ctx context.Context, o *downloadOptions) error {
 	got, err := acc.Workspace(ctx, conv.ID)
 	done()
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	return o.save(acc, got, got.Name)
 }
 
 // save writes one download to its file, or to stdout.
-func (o *downloadOptions) save(acc cloud.Account, got *account.Download, name string) (err error) {
+func (o *downloadOptions) save(acc accounts.Account, got *account.Download, name string) (err error) {
 	defer func() { err = errors.Join(err, got.Close()) }()
 	in := &transfer{App: o.App, name: name, size: got.Size, in: got}
 	defer in.end()
@@ -172,9 +172,9 @@ func (o *downloadOptions) outputFile(name string) (string, error) {
 }
 
 // transferFault is a failure of a transfer as a person should read it.
-func transferFault(err error, acc cloud.Account) error {
+func transferFault(err error, acc accounts.Account) error {
 	if read, ok := errors.AsType[*readError](err); ok {
 		err = read.err
 	}
-	return cloud.Fault(err, acc.Server)
+	return accounts.Fault(err, acc.Server)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // downloaded is a file of a download.
@@ -70,7 +70,7 @@ func runDownloadChanges(ctx context.Context, o *downloadOptions) error {
 	defer acc.Close()
 	changes, note, err := acc.Changes(ctx, conv.ID)
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	if note != "" {
 		o.Note("%s", note)
@@ -92,7 +92,7 @@ func runDownloadChanges(ctx context.Context, o *downloadOptions) error {
 }
 
 // fetchAll downloads files into a directory, some at one time.
-func (o *downloadOptions) fetchAll(ctx context.Context, acc cloud.Account, conv account.Conversation, dir string, paths []string) error {
+func (o *downloadOptions) fetchAll(ctx context.Context, acc accounts.Account, conv account.Conversation, dir string, paths []string) error {
 	list := make([]downloaded, len(paths))
 	if len(paths) > 0 {
 		dir, err := o.Absolute(dir)
@@ -119,7 +119,7 @@ func (o *downloadOptions) fetchAll(ctx context.Context, acc cloud.Account, conv 
 }
 
 // fetch downloads one file.
-func fetch(ctx context.Context, acc cloud.Account, id string, t *target, path string) downloaded {
+func fetch(ctx context.Context, acc accounts.Account, id string, t *target, path string) downloaded {
 	d := downloaded{Path: path, Action: failed}
 	local, err := localName(path)
 	if err != nil {
@@ -196,12 +196,12 @@ func (o *downloadOptions) tellFiles(ctx context.Context, list []downloaded) erro
 }
 
 // fileFault is the failure of a download of a file as a person should read it.
-func fileFault(err error, acc cloud.Account, path string) error {
+func fileFault(err error, acc accounts.Account, path string) error {
 	switch {
 	case errors.Is(err, account.ErrNotFound):
 		return fault.New("there is no file "+path+" in the workspace", "ohgw cloud changes ID lists the changed files", err)
 	case errors.Is(err, transport.ErrUnreadable):
 		return fault.New("the server cannot return "+path+": it is too large, or not a text", "download the whole workspace: ohgw cloud download workspace ID", err)
 	}
-	return cloud.Fault(err, acc.Server)
+	return accounts.Fault(err, acc.Server)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/uuid"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/setup/library"
 )
 
@@ -25,7 +25,7 @@ func uuidOf(id string) string {
 
 // live is the agent-server of a conversation that runs. It gets the key of the
 // conversation, and no other.
-func (o *options) live(ctx context.Context, acc cloud.Account, id string) (library.Library, error) {
+func (o *options) live(ctx context.Context, acc accounts.Account, id string) (library.Library, error) {
 	runtime, err := acc.Runtime(ctx, id)
 	if err != nil {
 		return library.Library{}, err

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // newOptions is what the command takes.
@@ -83,7 +83,7 @@ func runNew(ctx context.Context, o *newOptions) error {
 		Text: text, Model: o.Model, Profile: o.Profile, Repo: o.Repo, Branch: o.Branch, Provider: o.Provider, Title: o.Title,
 	}, o.progress)
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	o.Note("%s is at %s", conv.ID, conv.WebURL)
 	if o.Wait || o.Follow {
@@ -96,9 +96,9 @@ func runNew(ctx context.Context, o *newOptions) error {
 }
 
 // retitle sets the title again: the server invents one while the first run goes on.
-func (o *newOptions) retitle(ctx context.Context, acc cloud.Account, conv account.Conversation) error {
+func (o *newOptions) retitle(ctx context.Context, acc accounts.Account, conv account.Conversation) error {
 	if o.Title == "" {
 		return nil
 	}
-	return cloud.Fault(acc.Rename(ctx, conv.ID, o.Title), acc.Server)
+	return accounts.Fault(acc.Rename(ctx, conv.ID, o.Title), acc.Server)
 }

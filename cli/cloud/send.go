@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // sendOptions is what the command takes.
@@ -68,13 +68,13 @@ func runSend(ctx context.Context, o *sendOptions) error {
 	defer acc.Close()
 	if o.Wake && conv.State != account.StateRunning {
 		if _, err := acc.Wake(ctx, conv.ID, o.progress); err != nil {
-			return cloud.Fault(err, acc.Server)
+			return accounts.Fault(err, acc.Server)
 		}
 		conv.State = account.StateRunning
 	}
 	before := o.mark(ctx, acc, conv, o.waitOptions)
 	if err := acc.Send(ctx, conv.ID, text, nil); err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	if o.Wait || o.Follow {
 		return o.watchFrom(ctx, acc, conv, o.waitOptions, before)

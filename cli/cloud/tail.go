@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/setup/library"
 )
 
@@ -58,13 +58,13 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	var f follower
 	if running := conv.State == account.StateRunning && !settled(conv.Exec); o.Follow && running {
 		if f, err = o.follow(ctx, acc, conv); err != nil {
-			return cloud.Fault(library.Fault(err), acc.Server)
+			return accounts.Fault(library.Fault(err), acc.Server)
 		}
 	}
 	log := acc.Log(conv.ID)
 	events, err := log.Newest(ctx, o.Last, func(e account.Event) bool { return e.Source == event.SourceAgent && e.Text != "" })
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	for _, e := range events {
 		if err := o.say(saidBy(e)); err != nil {

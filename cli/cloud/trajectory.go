@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // trajectoryOptions is what the command takes.
@@ -110,7 +110,7 @@ func runTrajectory(ctx context.Context, o *trajectoryOptions) error {
 	}
 	got, err := acc.Trajectory(ctx, conv.ID)
 	if err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	name := trajectoryName(conv, format)
 	if format == formatZip || format == formatJSON && conv.Version == account.V0 {
@@ -137,7 +137,7 @@ func trajectoryName(conv account.Conversation, format string) string {
 const maxSpooled = 2 << 30
 
 // spool downloads a trajectory into a temporary file: an archive is read from its end.
-func (o *trajectoryOptions) spool(acc cloud.Account, got *account.Download) (f *os.File, err error) {
+func (o *trajectoryOptions) spool(acc accounts.Account, got *account.Download) (f *os.File, err error) {
 	defer func() { err = errors.Join(err, got.Close()) }()
 	f, err = os.CreateTemp("", "ohgw-trajectory-")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // wakeOptions is what the command takes.
@@ -64,7 +64,7 @@ func runWake(ctx context.Context, o *wakeOptions) error {
 	case begun && ctx.Err() == nil && err != nil:
 		conv.State = account.StateStarting
 	case err != nil:
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	if o.JSON {
 		return o.PrintJSON(describe(acc, conv, nil))

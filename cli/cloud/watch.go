@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/shellword"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/setup/library"
 )
 
@@ -53,7 +53,7 @@ type follower interface {
 // follow is a follower that begins behind the events that are known already. The
 // agent-server of a conversation that runs is asked itself: the server learns of
 // events up to 30 seconds late.
-func (o *options) follow(ctx context.Context, acc cloud.Account, conv account.Conversation) (follower, error) {
+func (o *options) follow(ctx context.Context, acc accounts.Account, conv account.Conversation) (follower, error) {
 	if conv.Version == account.V1 && conv.State == account.StateRunning {
 		lib, err := o.live(ctx, acc, conv.ID)
 		if err == nil {
@@ -72,7 +72,7 @@ func (o *options) follow(ctx context.Context, acc cloud.Account, conv account.Co
 
 // mark returns a follower from now on. It returns nil if the user neither waits nor
 // follows, or if the run cannot be followed.
-func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) follower {
+func (o *sendOptions) mark(ctx context.Context, acc accounts.Account, conv account.Conversation, w waitOptions) follower {
 	if !w.Wait && !w.Follow {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.
 }
 
 // watch follows a run from the beginning of its conversation.
-func (o *options) watch(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) error {
+func (o *options) watch(ctx context.Context, acc accounts.Account, conv account.Conversation, w waitOptions) error {
 	if lib, err := o.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
 		return o.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
 	}
@@ -98,7 +98,7 @@ func (o *options) watch(ctx context.Context, acc cloud.Account, conv account.Con
 const patience = time.Minute
 
 // watchFrom prints what is said until the run ends.
-func (o *options) watchFrom(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions, f follower) error {
+func (o *options) watchFrom(ctx context.Context, acc accounts.Account, conv account.Conversation, w waitOptions, f follower) error {
 	if f == nil {
 		f = &storedFollower{acc: acc, log: acc.Log(conv.ID), conv: conv}
 	}
@@ -107,7 +107,7 @@ func (o *options) watchFrom(ctx context.Context, acc cloud.Account, conv account
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
-			return cloud.Fault(library.Fault(err), acc.Server)
+			return accounts.Fault(library.Fault(err), acc.Server)
 		}
 		for _, s := range list {
 			run.see(s)
@@ -182,7 +182,7 @@ func (r *runSeen) cause() error {
 }
 
 // tellEnd prints the end of a run.
-func (o *options) tellEnd(acc cloud.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
+func (o *options) tellEnd(acc accounts.Account, conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
 	if status != "" && status != event.Idle && !r.ran {
 		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20 --server "+shellword.Of(acc.Server.Name), nil)
 	}
@@ -215,12 +215,12 @@ func (o *options) tellEnd(acc cloud.Account, conv account.Conversation, w waitOp
 
 // storedFollower reads what the server has stored.
 type storedFollower struct {
-	acc  cloud.Account
-	log  *cloud.Log
+	acc  accounts.Account
+	log  *accounts.Log
 	conv account.Conversation
 }
 
-func (f *storedFollower) pause() time.Duration { return cloud.LogPause }
+func (f *storedFollower) pause() time.Duration { return accounts.LogPause }
 func (f *storedFollower) close()               {}
 
 // next reads the status first: what is said before a run ends is then in the list, as

@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/servers"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // oneRun is a follower that has seen a whole run at its first look.
@@ -36,7 +36,7 @@ func TestFollowingPrintsOneFormOfJSON(t *testing.T) {
 		{ID: "3", Time: at, Source: event.SourceAgent, Ran: true},
 		{ID: "4", Source: event.SourceAgent, Text: "done", Final: true, Ran: true},
 	}
-	acc := cloud.Account{Server: servers.Server{Name: "work"}}
+	acc := accounts.Account{Server: servers.Server{Name: "work"}}
 	conv := account.Conversation{ID: "11112222333344445555666677778888", State: account.StateRunning, WebURL: "https://example.com/1"}
 	lines := `{"final":false,"id":"2","source":"agent","text":"I look","time":"2031-02-03T04:05:06Z"}
 {"final":true,"id":"4","source":"agent","text":"done","time":null}

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/setup/library"
 )
 
@@ -91,7 +91,7 @@ func runServerRemove(ctx context.Context, o *removeOptions) error {
 		return err
 	}
 	if err := acc.Remove(ctx, conv.ID); err != nil {
-		return cloud.Fault(err, acc.Server)
+		return accounts.Fault(err, acc.Server)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"removed": conv.ID})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // runServerEvents prints the stored events of a conversation on a server.
@@ -20,7 +20,7 @@ func runServerEvents(ctx context.Context, o *eventsOptions) error {
 	if o.Last > 0 {
 		events, err := log.Newest(ctx, o.Last, func(account.Event) bool { return true })
 		if err != nil {
-			return cloud.Fault(err, acc.Server)
+			return accounts.Fault(err, acc.Server)
 		}
 		for _, e := range events {
 			if err := show(e); err != nil {
@@ -31,7 +31,7 @@ func runServerEvents(ctx context.Context, o *eventsOptions) error {
 	for again := o.Last == 0; ; again = true {
 		if again {
 			if err := log.Next(ctx, show); err != nil {
-				return cloud.Fault(err, acc.Server)
+				return accounts.Fault(err, acc.Server)
 			}
 		}
 		if !o.Follow {
@@ -40,7 +40,7 @@ func runServerEvents(ctx context.Context, o *eventsOptions) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(cloud.LogPause):
+		case <-time.After(accounts.LogPause):
 		}
 	}
 }

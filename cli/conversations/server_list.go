@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -44,7 +44,7 @@ func runServerList(ctx context.Context, o *listOptions) error {
 	for c, err := range acc.All(ctx, account.ListQuery{Title: o.Text, Repo: o.Repo}) {
 		done()
 		if err != nil {
-			return cloud.Fault(err, acc.Server)
+			return accounts.Fault(err, acc.Server)
 		}
 		if o.Status != "" && string(c.State) != o.Status && string(c.Exec) != o.Status {
 			continue

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // ServerNames are the stored servers as a completion offers them.
@@ -47,16 +47,16 @@ type OnServer struct {
 }
 
 // Account opens the account on the server.
-func (o *OnServer) Account(ctx context.Context) (cloud.Account, error) {
+func (o *OnServer) Account(ctx context.Context) (accounts.Account, error) {
 	s, err := o.Settings(o.Flags)
 	if err != nil {
-		return cloud.Account{}, err
+		return accounts.Account{}, err
 	}
-	return cloud.Open(ctx, o.Setup(), s, o.Server, o.Logger("text"))
+	return accounts.Open(ctx, o.Setup(), s, o.Server, o.Logger("text"))
 }
 
 // Find opens the account, and finds the conversation of an id, or of its beginning.
-func (o *OnServer) Find(ctx context.Context, id string) (cloud.Account, account.Conversation, error) {
+func (o *OnServer) Find(ctx context.Context, id string) (accounts.Account, account.Conversation, error) {
 	acc, err := o.Account(ctx)
 	if err != nil {
 		return acc, account.Conversation{}, err
@@ -67,14 +67,14 @@ func (o *OnServer) Find(ctx context.Context, id string) (cloud.Account, account.
 	if err != nil {
 		acc.Close()
 	}
-	return acc, conv, cloud.Fault(err, acc.Server)
+	return acc, conv, accounts.Fault(err, acc.Server)
 }
 
 // mostCompleted is how many conversations a completion offers.
 const mostCompleted = 50
 
 // CompleteOn offers the newest conversations of an account.
-func CompleteOn(open func(context.Context) (cloud.Account, error)) cobra.CompletionFunc {
+func CompleteOn(open func(context.Context) (accounts.Account, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // addOptions is what the command takes.
@@ -160,21 +160,21 @@ func (o *addOptions) readKey(ctx context.Context, server servers.Server) (key se
 
 // check asks the server what it is. If it does not answer well, a person decides.
 func (o *addOptions) check(ctx context.Context, server servers.Server, key secret.Value) (servers.Server, error) {
-	client, err := cloud.Client(o.Setup(), server, key, o.Logger("text"))
+	client, err := accounts.Client(o.Setup(), server, key, o.Logger("text"))
 	if err != nil {
-		return server, cloud.Fault(err, server)
+		return server, accounts.Fault(err, server)
 	}
 	defer client.Close()
 	done := o.TellLate("waiting for " + server.Host() + ", up to 60 s")
 	found, err := client.Probe(ctx)
 	done()
 	if err == nil && (server.Kind == "" || string(server.Kind) == string(found.Kind)) {
-		return cloud.Found(server, found), nil
+		return accounts.Found(server, found), nil
 	}
 	if err == nil {
 		err = fault.New(fmt.Sprintf("%s is not %s: it answers as %s", server.Host(), server.Kind, found.Kind), "remove --kind", nil)
 	} else {
-		err = unstored(cloud.Fault(err, server))
+		err = unstored(accounts.Fault(err, server))
 	}
 	if ctx.Err() != nil || !o.CanAsk() {
 		return server, err

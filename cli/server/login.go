@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // loginOptions is what the command takes.
@@ -79,7 +79,7 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	}
 	// The key is stored. What follows is not needed for it.
 	if found, err := o.probe(ctx, server, key.Key); err == nil {
-		server = cloud.Found(server, found)
+		server = accounts.Found(server, found)
 		err = stored.Store.Update(ctx, server)
 		if err != nil {
 			o.Detail("what the server is was not stored: %v", err)
@@ -166,5 +166,5 @@ func loginFault(err error, server servers.Server) error {
 	case noLogin(err):
 		return fault.New("the server "+server.Host()+" has no login", "store its key instead: ohgw server add "+server.Name+" --url "+shellword.Of(server.URL), err)
 	}
-	return cloud.Fault(err, server)
+	return accounts.Fault(err, server)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 func newTest(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -74,7 +74,7 @@ func runTest(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	server = cloud.Found(server, found)
+	server = accounts.Found(server, found)
 	if err := remember(ctx, stored, server); err != nil {
 		o.Note("warning: what was found is not stored: %v", err)
 	}
@@ -117,12 +117,12 @@ func remember(ctx context.Context, stored setup.Servers, server servers.Server) 
 // probe asks a server as if nothing were known of it.
 func (o *options) probe(ctx context.Context, server servers.Server, key secret.Value) (account.Server, error) {
 	server.Header = ""
-	client, err := cloud.Client(o.Setup(), server, key, o.Logger("text"))
+	client, err := accounts.Client(o.Setup(), server, key, o.Logger("text"))
 	if err != nil {
-		return account.Server{}, cloud.Fault(err, server)
+		return account.Server{}, accounts.Fault(err, server)
 	}
 	defer client.Close()
 	defer o.TellLate("waiting for " + server.Host() + ", up to 60 s")()
 	found, err := client.Probe(ctx)
-	return found, cloud.Fault(err, server)
+	return found, accounts.Fault(err, server)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/setup"
-	accounts "github.com/ohgw/ohgw/setup/cloud"
+	"github.com/ohgw/ohgw/setup/accounts"
 )
 
 // openCloud opens the account on a server of OpenHands Cloud and looks whether it can

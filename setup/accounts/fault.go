@@ -1,4 +1,4 @@
-package cloud
+package accounts
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package cloud opens the accounts on the stored servers of OpenHands: their
+// Package accounts opens the accounts on the stored servers of OpenHands: their
 // clients, with key and what a probe found before, and their failures as a person
 // should read them. It runs no agent.
-package cloud
+package accounts
 
 import (
 	"context"
