@@ -17,16 +17,6 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// PromptSize is how much the agent is told about its work and its tools.
-type PromptSize string
-
-// The sizes.
-const (
-	AutoPrompt  PromptSize = ""      // by the context that the model's server gives it
-	FullPrompt  PromptSize = "full"  // about 4,000 tokens with the usual tools
-	SmallPrompt PromptSize = "small" // below 1,500
-)
-
 // Config is what a conversation needs of the engine. Every field without a
 // default is required.
 type Config struct {

@@ -38,10 +38,6 @@ const (
 	maxTold  = 4 << 20 // bytes; a list of models, or a prompt with its tokens
 )
 
-// SmallContext is the size of a context, in tokens, below which an agent is told the
-// least that it needs: its full prompt and tools have about 4,000.
-const SmallContext = 16_000
-
 // FindSize asks the server of the model for the size of its context.
 func (m *model) FindSize(ctx context.Context) {
 	if m.cfg.Windows == nil || !m.route.mayBeLocal() {
