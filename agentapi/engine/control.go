@@ -33,20 +33,33 @@ func (c controlled) Remove(ctx context.Context, id string) error { return c.b.Re
 
 // Open continues a conversation.
 func (c controlled) Open(ctx context.Context, id string) (control.Conversation, error) {
-	s, err := c.open(ctx, id)
+	s, err := c.b.opened(ctx, agentapi.OpenRequest{ID: id, Existing: true}, nil)
 	if err != nil {
 		return nil, err
 	}
 	return session.Controlled{Session: s}, nil
 }
 
-func (c controlled) open(ctx context.Context, id string) (*session.Session, error) {
-	return c.b.entered(ctx, id, func(e *entry) (bool, error) {
-		c.b.table.expect(e, true)
-		c.b.table.clear(e)
-		if e.now != nil {
-			return false, nil
+// Start makes a conversation, or continues the one with that id.
+func (c controlled) Start(ctx context.Context, s control.Start) (control.Conversation, bool, error) {
+	if s.ID == "" {
+		s.ID = c.b.cfg.NewID()
+	}
+	made, err := c.b.opened(ctx, agentapi.OpenRequest{ID: s.ID}, func() (founding, error) {
+		f, err := c.b.founder.ofStart(ctx, s)
+		if len(s.Plugins) > 0 {
+			f.undo = func() { c.b.plugins.DropCheckouts(ctx, s.ID) }
 		}
-		return c.b.start(ctx, e, agentapi.OpenRequest{ID: id, Existing: true}, nil)
+		return f, err
 	})
+	if err != nil {
+		return nil, false, err
+	}
+	return session.Controlled{Session: made}, made.Info().Created, nil
+}
+
+// Rest closes the conversations that are open. A run is interrupted first, and stays
+// paused. The next request for a conversation opens it again.
+func (c controlled) Rest(ctx context.Context) error {
+	return agentapi.InProcess(c.b.table.each(func(e *entry) error { return c.b.table.rest(ctx, e) }))
 }

@@ -48,7 +48,7 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 
 // tell replaces the tags of a conversation by an event.
 func (c controlled) tell(ctx context.Context, id string, tags map[string]string) {
-	s, err := c.open(ctx, id)
+	s, err := c.b.opened(ctx, agentapi.OpenRequest{ID: id, Existing: true}, nil)
 	if err == nil {
 		err = s.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
 			return tag.WithOwn(tags, now), tag.Others(tags)

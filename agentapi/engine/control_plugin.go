@@ -12,7 +12,6 @@ import (
 func (c controlled) LoadPlugin(ctx context.Context, id, ref string) error {
 	conv, err := c.b.entered(ctx, id, func(e *entry) (bool, error) {
 		c.b.table.expect(e, true)
-		c.b.table.clear(e)
 		if err := c.b.loadPlugin(ctx, e, id, ref); err != nil {
 			return false, err
 		}

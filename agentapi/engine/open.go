@@ -16,24 +16,44 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if req.New && req.Existing {
 		return nil, apierr.Refused("A conversation cannot be both new and existing.", nil)
 	}
-	s, err := b.entered(ctx, req.ID, func(e *entry) (bool, error) {
-		b.table.expect(e, !req.Once)
-		b.table.clear(e)
-		if e.now != nil {
-			return false, nil
-		}
-		if req.Existing {
-			return b.start(ctx, e, req, nil)
-		}
-		return b.start(ctx, e, req, func() (founding, error) { return b.founder.ofTurn(ctx, req) })
-	})
+	begin := func() (founding, error) { return b.founder.ofTurn(ctx, req) }
+	if req.Existing {
+		begin = nil
+	}
+	s, err := b.opened(ctx, req, begin)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// entered returns a handle on the conversation of id; see [table.entered].
+// opened returns a session of a conversation. If the conversation is not open, it is opened;
+// see [Backend.start].
+func (b *Backend) opened(ctx context.Context, req agentapi.OpenRequest, begin func() (founding, error)) (*session.Session, error) {
+	return b.entered(ctx, req.ID, func(e *entry) (created bool, err error) {
+		b.table.expect(e, !req.Once)
+		if e.now != nil {
+			return false, nil
+		}
+		return b.start(ctx, e, req, begin)
+	})
+}
+
+// begun returns a session of a new conversation, in the directory that create makes.
+func (b *Backend) begun(ctx context.Context, req agentapi.OpenRequest, create func() (*store.Dir, error)) (*session.Session, error) {
+	return b.entered(ctx, req.ID, func(e *entry) (created bool, err error) {
+		if e.now != nil {
+			return false, b.opening.Explain(ctx, req.ID, store.ErrExists)
+		}
+		dir, err := create()
+		if err != nil {
+			return false, b.opening.Explain(ctx, req.ID, err)
+		}
+		return true, b.enter(ctx, e, dir, req)
+	})
+}
+
+// entered returns a session of the conversation of id; see [table.entered].
 func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (*session.Session, error) {
 	v, err := b.table.entered(ctx, id, open)
 	if err != nil {

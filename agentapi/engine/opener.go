@@ -30,44 +30,36 @@ func (o opener) Record(ctx context.Context, id string) (control.Record, error) {
 
 // CopyOf makes a conversation that knows the log of another one.
 func (o opener) CopyOf(ctx context.Context, c session.Copying) (*session.Session, error) {
-	b, id := o.b, c.State.ID
-	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
-		b.table.clear(e)
-		if e.now != nil {
-			return false, b.opening.Explain(ctx, id, store.ErrExists)
-		}
-		if about, err := store.PeekMeta(b.cfg.Dir, c.Meta.ForkedFrom); err == nil {
+	b, id, from := o.b, c.State.ID, c.Meta.ForkedFrom
+	return b.begun(ctx, agentapi.OpenRequest{ID: id, Profile: c.Profile}, func() (*store.Dir, error) {
+		if about, err := store.PeekMeta(b.cfg.Dir, from); err == nil {
 			c.Meta.Others = about.Only(pluginset.AgentsMember, pluginset.DirsMember)
 		}
 		dir, err := store.Create(b.cfg.Dir, c.State, c.Meta, b.cfg.storeOptions(), c.Events...)
 		if err != nil {
-			return false, b.opening.Explain(ctx, id, err)
+			return nil, err
 		}
 		if err := delegation.CopyTaskList(dir.Path(), c.Events); err != nil {
-			return false, b.opening.Explain(ctx, id, errors.Join(err, dir.Remove()))
+			return nil, errors.Join(err, dir.Remove())
 		}
-		b.vault.Copy(id, c.Meta.ForkedFrom)
-		b.plugins.ShareCheckouts(ctx, c.Meta.ForkedFrom, id)
-		b.delegation.Copy(store.Path(b.cfg.Dir, c.Meta.ForkedFrom), dir.Path(), c.Events)
-		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.Profile})
+		b.vault.Copy(id, from)
+		b.plugins.ShareCheckouts(ctx, from, id)
+		b.delegation.Copy(store.Path(b.cfg.Dir, from), dir.Path(), c.Events)
+		return dir, nil
 	})
 }
 
 // PartOf makes a conversation that is a part of another one.
 func (o opener) PartOf(ctx context.Context, p session.Part) (*session.Session, error) {
-	b, id, parent := o.b, p.State.ID, p.Meta.Parent
-	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
-		b.table.clear(e)
-		if e.now != nil {
-			return false, b.opening.Explain(ctx, id, store.ErrExists)
-		}
+	b, id := o.b, p.State.ID
+	return b.begun(ctx, agentapi.OpenRequest{ID: id, Profile: p.Profile}, func() (*store.Dir, error) {
 		dir, err := store.Create(b.cfg.Dir, p.State, p.Meta, b.cfg.storeOptions())
 		if err != nil {
-			return false, b.opening.Explain(ctx, id, err)
+			return nil, err
 		}
-		b.plugins.ShareCheckouts(ctx, parent, id)
+		b.plugins.ShareCheckouts(ctx, p.Meta.Parent, id)
 		b.vault.Keep(id, p.Kept)
-		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: p.Profile})
+		return dir, nil
 	})
 }
 

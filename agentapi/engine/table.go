@@ -119,6 +119,7 @@ func (t *table) openEntry(ctx context.Context, e *entry, open func(*entry) (bool
 	if e.dead {
 		return visit{}, true, nil
 	}
+	t.clear(e)
 	created, err := open(e)
 	if err != nil {
 		return visit{}, false, err

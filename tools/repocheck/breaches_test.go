@@ -103,6 +103,9 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"tests of backends", "agentapi/engine/x_test.go", "./agentapi/agentserver"},
 	{"tests of backends", "agentapi/engine/x_test.go", "./agentapi/cloud"},
 
+	{"parts of the engine", "agentapi/engine/session/x.go", "./agentapi/engine/library"},
+	{"parts of the engine", "agentapi/engine/library/x.go", "./agentapi/engine/delegation"},
+
 	{"programs of the engine", "agentapi/engine/tool/terminal/x.go", "os/exec"},
 	{"programs of the engine", "agentapi/engine/x.go", "./internal/sandbox/manager"},
 	{"programs of the engine", "agentapi/engine/enginetest/x.go", "./internal/sandbox/grants"},

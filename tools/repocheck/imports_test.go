@@ -118,6 +118,10 @@ func rules(t *testing.T) []rule {
 			name: "tests of backends", why: "backends meet in setup; only tests of the Cloud put an agent-server behind it",
 			in: []string{"agentapi/agentserver", "agentapi/engine"}, apart: []string{"agentapi/agentserver", "agentapi/engine"}, tests: true, deny: below("agentapi/cloud"),
 		},
+		{
+			name: "parts of the engine", why: "the engine joins its parts: a session gets other conversations from an Opener, and a library opens none",
+			apart: []string{"agentapi/engine/delegation", "agentapi/engine/library", "agentapi/engine/session"},
+		},
 
 		// One place for each concern.
 		{
