@@ -13,12 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // responseObject is what a response says of itself.
@@ -224,13 +224,12 @@ func TestABackgroundResponseSurvivesACrash(t *testing.T) {
 	if body := bodyOf(t, events); !strings.Contains(body, "event: response.completed") {
 		t.Errorf("events %s", body)
 	}
-	for deadline := time.Now().Add(patience); ; {
-		if got := g.retrieve(t, m.ID); got.Status == "completed" || time.Now().After(deadline) {
-			if got.text() != "Half done." {
-				t.Errorf("%s: text = %q", got.Status, got.text())
-			}
-			break
-		}
+	waittest.Until(t, patience, "the response is completed", func() (any, bool) {
+		got := g.retrieve(t, m.ID)
+		return got, got.Status == "completed"
+	})
+	if got := g.retrieve(t, m.ID); got.text() != "Half done." {
+		t.Errorf("%s: text = %q", got.Status, got.text())
 	}
 	asked := 0
 	for _, r := range llm.Requests() {

@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/testkit/oauthtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/setup"
 )
@@ -162,10 +163,11 @@ func TestALoginThatAPersonRefuses(t *testing.T) {
 		t.Fatalf("the answer to a refused login: %v %v", resp, err)
 	}
 	_ = resp.Body.Close() // It was not read.
-	got := started
-	for end := time.Now().Add(10 * time.Second); got.Status != "failed" && time.Now().Before(end); {
+	var got progress
+	waittest.Until(t, 10*time.Second, "the login fails", func() (any, bool) {
 		got = asked(t, "GET", web.URL+"/api/mcp/oauth/status/"+started.ID, nil)
-	}
+		return got, got.Status == "failed"
+	})
 	if got.Error != "the login was refused: access_denied" || got.Page != started.Page {
 		t.Errorf("status = %+v", got)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -326,13 +327,10 @@ func outlived(t *testing.T, level sandbox.Level) {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for left := inNamespaces(t, own); left > 0; left = inNamespaces(t, own) {
-		if <-tick.C; time.Since(killed) > time.Minute {
-			t.Fatalf("%d processes have the namespaces of a box", left)
-		}
-	}
+	waittest.Until(t, waittest.Patience, "no process has the namespaces of a box", func() (any, bool) {
+		left := inNamespaces(t, own)
+		return left, left == 0
+	})
 	t.Logf("everything was gone after %v", time.Since(killed).Round(time.Millisecond))
 }
 
