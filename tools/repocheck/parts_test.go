@@ -84,29 +84,18 @@ func partsOf(pkg *types.Package, whole string) []string {
 // partWritten is the field of a part in which a target lies, such as run and phase for
 // c.run.phase, or branch and dir for r.branch.dir.State.Tags["x"].
 func partWritten(target ast.Expr, info *types.Info, parts []string) (part, field string) {
-	for {
-		switch x := target.(type) {
-		case *ast.SelectorExpr:
-			if s := info.Selections[x]; s != nil && s.Kind() == types.FieldVal {
-				of := s.Recv()
-				if pointer, ok := of.(*types.Pointer); ok {
-					of = pointer.Elem()
-				}
-				if named, ok := of.(*types.Named); ok && slices.Contains(parts, named.Obj().Name()) {
-					return named.Obj().Name(), x.Sel.Name
-				}
+	for x := range downward(target) {
+		selector, ok := x.(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		if s := info.Selections[selector]; s != nil && s.Kind() == types.FieldVal {
+			if of := nameOf(s.Recv()); slices.Contains(parts, of) {
+				return of, selector.Sel.Name
 			}
-			target = x.X
-		case *ast.IndexExpr:
-			target = x.X
-		case *ast.StarExpr:
-			target = x.X
-		case *ast.ParenExpr:
-			target = x.X
-		default:
-			return "", ""
 		}
 	}
+	return "", ""
 }
 
 // emptied is what a call of delete, clear or copy changes.

@@ -82,23 +82,12 @@ func changedRequests(tree *ast.File, info *types.Info) []ast.Expr {
 
 // inRequest reports whether x.y[z] is in a run.Request.
 func inRequest(e ast.Expr, info *types.Info) bool {
-	for {
-		switch x := e.(type) {
-		case *ast.SelectorExpr:
-			if throughRequest(info.Selections[x]) {
-				return true
-			}
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		default:
-			return false
+	for x := range downward(e) {
+		if selector, ok := x.(*ast.SelectorExpr); ok && throughRequest(info.Selections[selector]) {
+			return true
 		}
 	}
+	return false
 }
 
 // throughRequest reports whether a selection of a field is one of a run.Request, or of

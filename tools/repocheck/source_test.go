@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -283,20 +284,30 @@ func written(n ast.Node) []ast.Expr {
 
 // base is the variable at the bottom of x.y[z].
 func base(e ast.Expr) *ast.Ident {
-	for {
-		switch x := e.(type) {
-		case *ast.Ident:
-			return x
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		default:
-			return nil
+	for x := range downward(e) {
+		if id, ok := x.(*ast.Ident); ok {
+			return id
+		}
+	}
+	return nil
+}
+
+// downward are an expression and what it is a part of: x.y[z], x.y, x.
+func downward(e ast.Expr) iter.Seq[ast.Expr] {
+	return func(yield func(ast.Expr) bool) {
+		for e != nil && yield(e) {
+			switch x := e.(type) {
+			case *ast.SelectorExpr:
+				e = x.X
+			case *ast.IndexExpr:
+				e = x.X
+			case *ast.StarExpr:
+				e = x.X
+			case *ast.ParenExpr:
+				e = x.X
+			default:
+				return
+			}
 		}
 	}
 }
