@@ -1,5 +1,5 @@
 // Package optional converts between values and the pointers that stand for them in JSON,
-// where null is a value that is not there. Null and the zero value are the same to it.
+// where null is a value that is not there. Null and the zero value are the same to [Of] and [Value].
 package optional
 
 // Of is a pointer to v, or nil if v is the zero value.
@@ -17,4 +17,12 @@ func Value[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+// Or is what p points to, or otherwise if p is nil.
+func Or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/document"
 	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -23,10 +24,10 @@ type Profile struct {
 
 // Subject is what to look for to find a secret of the profile.
 func (p *Profile) Subject(field string) secret.Subject {
-	base := llmentry.Or(p.LLM.BaseURL, "")
+	base := optional.Or(p.LLM.BaseURL, "")
 	subject := secret.Subject{
 		Base: p.Base, Profile: p.Name, Model: p.LLM.Model, BaseURL: base,
-		Endpoint: Endpoint(p.LLM.Model, base, llmentry.Or(p.LLM.AWSEndpoint, ""), llmentry.Or(p.LLM.OllamaBaseURL, "")),
+		Endpoint: Endpoint(p.LLM.Model, base, optional.Or(p.LLM.AWSEndpoint, ""), optional.Or(p.LLM.OllamaBaseURL, "")),
 		Field:    field, OwnOrigin: p.ownOrigin(),
 	}
 	member := field

@@ -14,8 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands/canon"
 	"github.com/ohgw/ohgw/internal/openhands/document"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -65,7 +65,7 @@ func TestLoadKeepsWhichLimitsAnEntryHas(t *testing.T) {
 		s := newStore(t, map[string]string{"profiles/a.json": `{"model":"openai/x"` + src + `}`})
 		p, err := s.Load("a")
 		must(t, err)
-		if got := fmt.Sprintf("whole %v, pause %v", p.LLM.Whole(), llmentry.Or(p.LLM.IdleTimeout, 0)); got != want {
+		if got := fmt.Sprintf("whole %v, pause %v", p.LLM.Whole(), optional.Or(p.LLM.IdleTimeout, 0)); got != want {
 			t.Errorf("%s: timeouts = %s, want %s", src, got, want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -35,7 +35,7 @@ func TestAModelIsMadeOfTheWholeEntry(t *testing.T) {
 	if header, body := p.ExtraHeaders["X-Key"].Reveal(), string(p.ExtraBody.Reveal()["n"]); header != "header" || body != "1.50" {
 		t.Errorf("the header is %q, the member of the body %q", header, body)
 	}
-	if pause := llmentry.Or(p.IdleTimeout, 0); pause != 7 || p.Whole() != 0 {
+	if pause := optional.Or(p.IdleTimeout, 0); pause != 7 || p.Whole() != 0 {
 		t.Errorf("a pause may take %v s, an answer %v s, want 7 and no limit", pause, p.Whole())
 	}
 	if cfg.Name != "a" || cfg.Key == nil {

@@ -3,7 +3,7 @@ package llm
 import (
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // thinkingMode is how a model is made to think.
@@ -40,7 +40,7 @@ type features struct {
 // featuresOf finds the features of a profile's model.
 func featuresOf(p *Profile) features {
 	name := p.Model
-	if canonical := llmentry.Or(p.CanonicalName, ""); canonical != "" {
+	if canonical := optional.Or(p.CanonicalName, ""); canonical != "" {
 		name = canonical
 	}
 	raw := strings.ToLower(strings.TrimSpace(name))
@@ -158,7 +158,7 @@ const (
 // server has a window of its own, of which the catalogue's limit would take too
 // much: it knows best how much room there is.
 func maxOutput(p *Profile, known facts, window int64, local bool) int64 {
-	limit := llmentry.Or(p.MaxOutputTokens, 0)
+	limit := optional.Or(p.MaxOutputTokens, 0)
 	if limit == 0 && !local {
 		switch {
 		case contains(p.Model, "claude-3-7-sonnet", "claude-sonnet-4", "kimi-k2-thinking"):

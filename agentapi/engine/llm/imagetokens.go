@@ -3,7 +3,7 @@ package llm
 import (
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // The size of an image in tokens, by provider: what a large screenshot counts
@@ -23,7 +23,7 @@ const (
 // imageTokens is a flat figure for an image in a request; 0 for a model that is
 // shown none.
 func (m *model) imageTokens() int64 {
-	name := strings.ToLower(m.cfg.Profile.Model + " " + llmentry.Or(m.cfg.Profile.CanonicalName, ""))
+	name := strings.ToLower(m.cfg.Profile.Model + " " + optional.Or(m.cfg.Profile.CanonicalName, ""))
 	switch {
 	case !m.features.vision:
 		return 0

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/netproxy"
 	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // The fields of a profile that [Config.Key] is asked for.
@@ -113,7 +114,7 @@ func New(cfg Config) (Model, error) {
 		return nil, err
 	}
 	m := &model{cfg: cfg, features: f, route: r, dialect: r.dialect(f)}
-	m.window = llmentry.Or(p.MaxInputTokens, f.facts.window)
+	m.window = optional.Or(p.MaxInputTokens, f.facts.window)
 	m.output = maxOutput(p, f.facts, m.window, r.provider.local)
 	if m.window > 0 && m.window < minWindow && !allowed(cfg.Getenv("ALLOW_SHORT_CONTEXT_WINDOWS")) {
 		return nil, tooSmall(m.window)

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // baseOptions are the options that every call of the model has. dropped are
@@ -23,7 +23,7 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	// OpenHands writes lists only where something needs them.
 	o.PlainContent = o.PlainContent || !o.CacheMarks && !f.vision && !p.NativeToolCalling
 	if f.cacheRetention && m.route.keepsCaches() {
-		o.CacheRetention = llmentry.Or(p.PromptCacheRetention, "")
+		o.CacheRetention = optional.Or(p.PromptCacheRetention, "")
 	}
 	m.think(&o)
 	o.Interleaved = o.Thinking > 0 && !strings.Contains(m.route.model, "claude-3-7")
@@ -31,7 +31,7 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	if m.route.style == responsesStyle {
 		o.EncryptedReasoning = p.EnableEncryptedReasoning && f.reasons
 		if f.reasons {
-			o.ReasoningSummary = llmentry.Or(p.ReasoningSummary, "")
+			o.ReasoningSummary = optional.Or(p.ReasoningSummary, "")
 		}
 	}
 	return o, dropped
@@ -86,11 +86,11 @@ func (m *model) think(o *wire.Options) {
 	budgets := r.style == messagesStyle || r.style == converseStyle || r.style == chatStyle && r.provider.proxy
 	switch {
 	case f.thinking == manualThinking && budgets:
-		if budget := llmentry.Or(p.ExtendedThinkingBudget, 0); budget > 0 && o.MaxOutput > 1 {
+		if budget := optional.Or(p.ExtendedThinkingBudget, 0); budget > 0 && o.MaxOutput > 1 {
 			o.Thinking = min(budget, o.MaxOutput-1)
 		}
 	case f.thinking == adaptiveThinking && r.style != chatStyle:
-		o.Adaptive, o.Effort = true, llmentry.Or(p.ReasoningEffort, "")
+		o.Adaptive, o.Effort = true, optional.Or(p.ReasoningEffort, "")
 	case f.reasons:
 		m.setEffort(o)
 	}
@@ -99,7 +99,7 @@ func (m *model) think(o *wire.Options) {
 // setEffort sets how much a model thinks that has an effort and no budget, or a
 // budget that follows from an effort.
 func (m *model) setEffort(o *wire.Options) {
-	effort, f, r := llmentry.Or(m.cfg.Profile.ReasoningEffort, ""), m.features, m.route
+	effort, f, r := optional.Or(m.cfg.Profile.ReasoningEffort, ""), m.features, m.route
 	switch {
 	case f.thinking == manualThinking && r.style == chatStyle && r.custom:
 		// What is in front of Claude may hand an effort on, which Claude refuses.

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -39,7 +39,7 @@ func (m *model) prepare(req Request) *wire.Call {
 	if m.textTools(req) {
 		c.Messages = textcall.Encode(c.Messages, c.Tools, m.features.exampleInHistory)
 		c.Tools = nil
-		if m.features.stopWords && !llmentry.Or(m.cfg.Profile.DisableStopWord, false) {
+		if m.features.stopWords && !optional.Or(m.cfg.Profile.DisableStopWord, false) {
 			c.Options.Stop = []string{textcall.Stop}
 		}
 	}

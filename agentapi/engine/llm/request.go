@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/messages"
 	"github.com/ohgw/ohgw/internal/netcause"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 const (
@@ -116,7 +116,7 @@ func dialled(err error) string {
 }
 
 // timeout is how long the provider may say nothing; 0 is for ever.
-func (m *model) timeout() time.Duration { return seconds(llmentry.Or(m.cfg.Profile.IdleTimeout, 0)) }
+func (m *model) timeout() time.Duration { return seconds(optional.Or(m.cfg.Profile.IdleTimeout, 0)) }
 
 // longest is how long one attempt may take, however much comes. A profile without
 // the field may have a slow model of the user's own: there only silence counts.

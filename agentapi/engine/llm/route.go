@@ -9,7 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -81,7 +81,7 @@ const firstResponses = "2025-04-01-preview"
 // apiVersion is the version of Azure's API for a call.
 func apiVersion(p *Profile, r route) string {
 	const date = len("2025-04-01")
-	v := llmentry.Or(p.APIVersion, "")
+	v := optional.Or(p.APIVersion, "")
 	if r.style == responsesStyle && len(v) >= date && v[:date] < "2025-03-01" {
 		return firstResponses
 	}
@@ -100,7 +100,7 @@ func providerOf(p *Profile) (provider, string, error) {
 			return known, rest, nil
 		}
 	}
-	if llmentry.Or(p.BaseURL, "") != "" && unsupported(prefix) == unsupported("") {
+	if optional.Or(p.BaseURL, "") != "" && unsupported(prefix) == unsupported("") {
 		// The name of a model on a server of the user's, such as Qwen/Qwen3.
 		local, _, err := providerOf(&Profile{Model: "openai/any"})
 		return local, p.Model, err
@@ -134,19 +134,19 @@ func MakerOf(model string) string {
 
 // isOpenAIRoot is a base URL that OpenHands takes for none.
 func isOpenAIRoot(p *Profile) bool {
-	return strings.HasPrefix(p.Model, "openai/") && strings.TrimSuffix(llmentry.Or(p.BaseURL, ""), "/") == "https://api.openai.com"
+	return strings.HasPrefix(p.Model, "openai/") && strings.TrimSuffix(optional.Or(p.BaseURL, ""), "/") == "https://api.openai.com"
 }
 
 // hasBaseURL reports whether the profile has a base URL of its own.
 func hasBaseURL(p *Profile) bool {
-	return strings.TrimSpace(llmentry.Or(p.BaseURL, "")) != "" && !isOpenAIRoot(p)
+	return strings.TrimSpace(optional.Or(p.BaseURL, "")) != "" && !isOpenAIRoot(p)
 }
 
 func baseURL(p *Profile, prov provider, getenv func(string) string) string {
 	if hasBaseURL(p) {
 		return strings.TrimSpace(*p.BaseURL)
 	}
-	if base := strings.TrimSpace(llmentry.Or(p.OllamaBaseURL, "")); base != "" && strings.HasPrefix(prov.prefix, "ollama") {
+	if base := strings.TrimSpace(optional.Or(p.OllamaBaseURL, "")); base != "" && strings.HasPrefix(prov.prefix, "ollama") {
 		return base
 	}
 	for _, name := range prov.baseVar {
@@ -261,7 +261,7 @@ func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error
 	for _, way := range []string{"converse/", "invoke/"} {
 		r.model = strings.TrimPrefix(r.model, way)
 	}
-	r.region = llmentry.Or(p.AWSRegion, "")
+	r.region = optional.Or(p.AWSRegion, "")
 	if first, rest, found := strings.Cut(r.model, "/"); found && awsRegion().MatchString(first) {
 		r.model = rest
 		if r.region == "" {

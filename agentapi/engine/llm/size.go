@@ -12,7 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
-	"github.com/ohgw/ohgw/internal/openhands/llmentry"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Sizer is a [Model] whose server may tell the size of its context.
@@ -247,7 +247,7 @@ func (m *model) size() (tokens int64, served bool) {
 	if m.cfg.Windows == nil {
 		return m.window, false
 	}
-	known, limit := m.cfg.Windows.Look(m.sizeKey()).Tokens, llmentry.Or(m.cfg.Profile.MaxInputTokens, 0)
+	known, limit := m.cfg.Windows.Look(m.sizeKey()).Tokens, optional.Or(m.cfg.Profile.MaxInputTokens, 0)
 	switch {
 	case known == 0:
 		return m.window, limit > 0 && m.route.mayBeLocal()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/hidden"
+	"github.com/ohgw/ohgw/internal/optional"
 )
 
 // Default is an LLM of which only the model is known, with the defaults of OpenHands.
@@ -47,7 +48,7 @@ func Read(data []byte) (LLM, error) {
 	if _, own := given["stream_idle_timeout"]; !own {
 		l.IdleTimeout = l.Timeout
 	}
-	if strings.HasPrefix(l.Model, "azure") && Or(l.APIVersion, "") == "" {
+	if strings.HasPrefix(l.Model, "azure") && optional.Or(l.APIVersion, "") == "" {
 		version := AzureVersion
 		l.APIVersion = &version
 	}
@@ -68,22 +69,22 @@ func (l *LLM) Check() error {
 		{"retry_multiplier", l.RetryMultiplier, 0},
 		{"retry_min_wait", l.RetryMinWait, 0},
 		{"retry_max_wait", l.RetryMaxWait, 0},
-		{"timeout", Or(l.Timeout, 0), 0},
-		{"stream_idle_timeout", Or(l.IdleTimeout, 0), 0},
+		{"timeout", optional.Or(l.Timeout, 0), 0},
+		{"stream_idle_timeout", optional.Or(l.IdleTimeout, 0), 0},
 		{"max_message_chars", float64(l.MaxMessageChars), 1},
-		{"temperature", Or(l.Temperature, 0), 0},
-		{"top_p", Or(l.TopP, 0), 0},
-		{"top_k", Or(l.TopK, 0), 0},
-		{"max_input_tokens", float64(Or(l.MaxInputTokens, 1)), 1},
-		{"max_output_tokens", float64(Or(l.MaxOutputTokens, 1)), 1},
-		{"input_cost_per_token", Or(l.InputCost, 0), 0},
-		{"output_cost_per_token", Or(l.OutputCost, 0), 0},
+		{"temperature", optional.Or(l.Temperature, 0), 0},
+		{"top_p", optional.Or(l.TopP, 0), 0},
+		{"top_k", optional.Or(l.TopK, 0), 0},
+		{"max_input_tokens", float64(optional.Or(l.MaxInputTokens, 1)), 1},
+		{"max_output_tokens", float64(optional.Or(l.MaxOutputTokens, 1)), 1},
+		{"input_cost_per_token", optional.Or(l.InputCost, 0), 0},
+		{"output_cost_per_token", optional.Or(l.OutputCost, 0), 0},
 	} {
 		if f.value < f.least {
 			return fmt.Errorf("parse profile: field %q must be at least %v", f.name, f.least)
 		}
 	}
-	if Or(l.TopP, 0) > 1 {
+	if optional.Or(l.TopP, 0) > 1 {
 		return errors.New(`parse profile: field "top_p" must be at most 1`)
 	}
 	switch l.APIMode {
@@ -91,12 +92,4 @@ func (l *LLM) Check() error {
 		return nil
 	}
 	return errors.New(`parse profile: field "api_mode" must be auto, chat or responses`)
-}
-
-// Or is what a pointer of an LLM points to, or another value where the entry has null.
-func Or[T any](p *T, otherwise T) T {
-	if p == nil {
-		return otherwise
-	}
-	return *p
 }
