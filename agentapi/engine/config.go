@@ -100,11 +100,11 @@ type Config struct {
 	TellsLeftOut bool
 }
 
-// A profile can be called, and profiles come from OpenHands' files.
-type (
-	Profile  = modelset.Profile
-	Profiles = modelset.Profiles
-)
+// Profile is an LLM profile that can be called.
+type Profile = modelset.Profile
+
+// Profiles is where LLM profiles come from.
+type Profiles = modelset.Profiles
 
 // Settings are what OpenHands' settings say about conversations.
 type Settings struct {

@@ -32,12 +32,6 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// subagents is where the conversations of sub-agents are, below that of the parent.
-const subagents = "subagents"
-
-// taskUsage begins the key of a task in the statistics.
-const taskUsage = "task:"
-
 // Config is what conversations with sub-agents share. Home and Base may be empty.
 type Config struct {
 	Home, Base string // of the user, and OpenHands' directory of the user
@@ -71,6 +65,12 @@ type Delegation struct{ cfg Config }
 
 // New makes a delegation.
 func New(cfg Config) *Delegation { return &Delegation{cfg} }
+
+// subagents is where the conversations of sub-agents are, below that of the parent.
+const subagents = "subagents"
+
+// taskUsage begins the key of a task in the statistics.
+const taskUsage = "task:"
 
 // tasks are the sub-agents of one conversation.
 type tasks struct {

@@ -31,7 +31,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Open are those that are open in this process.
+// Open is the conversations that are open in this process.
 type Open interface {
 	// IDs are those that are open, or on their way.
 	IDs() []string
