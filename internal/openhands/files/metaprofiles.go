@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/document"
+	"github.com/ohgw/ohgw/internal/openhands/jsonedit"
 	"github.com/ohgw/ohgw/internal/openhands/pydantic"
 	"github.com/ohgw/ohgw/internal/openhands/settings"
 	"github.com/ohgw/ohgw/internal/openhands/shape"
@@ -74,18 +75,11 @@ func (s *metaFiles) read(name string) (shape.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap := f.Read()
-	switch {
-	case snap.Missing():
-		return nil, refuse(openhands.NotFound, "Meta-profile '%s' not found", name)
-	case snap.Gate != nil:
-		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: the file %s", name, snap.Gate.Msg)
-	}
-	tree, faults := s.sealing.read(shape.MetaProfile(), snap.Doc.Root())
-	if len(faults) > 0 {
-		return nil, refuse(openhands.Malformed, "Failed to load meta-profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
-	}
-	return tree, nil
+	missing := refuse(openhands.NotFound, "Meta-profile '%s' not found", name)
+	return loaded(f, "meta-profile", name, missing, func(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, error) {
+		tree, faults := s.sealing.read(shape.MetaProfile(), doc.Root())
+		return tree, faults, nil
+	})
 }
 
 func (s *metaFiles) file(name string) (document.File, error) {

@@ -67,21 +67,7 @@ func (s *recipeFiles) read(name string) (shape.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap := f.Read()
-	switch {
-	case snap.Missing():
-		return nil, noAgentProfile(name)
-	case snap.Gate != nil:
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: the file %s", name, snap.Gate.Msg)
-	}
-	tree, faults, err := s.parse(snap.Doc)
-	if err != nil {
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v", name, err)
-	}
-	if len(faults) > 0 {
-		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
-	}
-	return tree, nil
+	return loaded(f, "profile", name, noAgentProfile(name), s.parse)
 }
 
 func (s *recipeFiles) file(name string) (document.File, error) {
