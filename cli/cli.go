@@ -18,15 +18,15 @@ import (
 
 	"github.com/ohgw/ohgw/cli/chat"
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/hardening"
 )
 
 // Main runs the program with the arguments after its name and returns its exit
 // code. Each change is made to the world before the command runs: a test of the
 // whole process gives it another clock.
 func Main(args []string, changes ...func(*kit.Env)) int {
-	closed.Process()
+	hardening.Process()
 	env := systemEnv()
 	for _, change := range changes {
 		change(env)

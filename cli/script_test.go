@@ -33,7 +33,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes as well
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is a part of sandboxes as well
 	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"

@@ -11,8 +11,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 	"github.com/ohgw/ohgw/setup/agents"
-	"github.com/ohgw/ohgw/setup/roster"
 )
 
 // New makes the command "agents".
@@ -44,7 +44,7 @@ type options struct {
 }
 
 // open finds the agents.
-func (o *options) open() (*roster.Roster, error) {
+func (o *options) open() (*agentmodels.Roster, error) {
 	s, err := o.Settings(o.flags)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (o *options) open() (*roster.Roster, error) {
 }
 
 // modelID is the model of an agent.
-func modelID(e roster.Entry) string { return "openhands_" + agentapi.AgentPrefix + e.Name }
+func modelID(e agentmodels.Entry) string { return "openhands_" + agentapi.AgentPrefix + e.Name }
 
 // explain is an error of the roster as a person should read it.
 func explain(err error) error {

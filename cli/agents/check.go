@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 func newCheck(opts *options) *cobra.Command {
@@ -71,7 +71,7 @@ func runCheck(ctx context.Context, o *options, names []string) error {
 }
 
 // check are the problems of the agents with names, or of all.
-func check(ctx context.Context, r *roster.Roster, names []string) (problems []problemJSON, checked int, err error) {
+func check(ctx context.Context, r *agentmodels.Roster, names []string) (problems []problemJSON, checked int, err error) {
 	entries, found, err := r.Read(ctx)
 	if err != nil {
 		return nil, 0, explain(err)
@@ -88,7 +88,7 @@ func check(ctx context.Context, r *roster.Roster, names []string) (problems []pr
 	problems = []problemJSON{}
 	for _, p := range found {
 		known[p.Agent] = true
-		if len(names) > 0 && !slices.ContainsFunc(entries, func(e roster.Entry) bool {
+		if len(names) > 0 && !slices.ContainsFunc(entries, func(e agentmodels.Entry) bool {
 			return e.Path == p.Path && (slices.Contains(names, e.Name) || slices.Contains(names, e.Title))
 		}) && !slices.Contains(names, p.Agent) {
 			continue

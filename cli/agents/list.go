@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 func newList(opts *options) *cobra.Command {
@@ -46,7 +46,7 @@ type agentJSON struct {
 	Permission    string   `json:"permission_mode"`
 }
 
-func describe(e roster.Entry) agentJSON {
+func describe(e agentmodels.Entry) agentJSON {
 	j := agentJSON{
 		Name: e.Name, Title: e.Title, Model: modelID(e), Kind: string(e.Kind), Path: e.Path, LLM: e.LLM, Description: e.Description,
 		Tools: []string{}, Skills: []string{},

@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/storage"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 // newOptions is what the command takes.
@@ -63,7 +63,7 @@ With --json, it is one object with name, model and path.`, 0, fault.Failed, faul
 
 // runNew runs the command.
 func runNew(o *newOptions) error {
-	name := roster.Slug(o.Name)
+	name := agentmodels.Slug(o.Name)
 	if name == "" || strings.HasPrefix(name, ".") {
 		return fault.NewUsage(fmt.Sprintf("%q cannot be the name of an agent", o.Name), "use letters, digits and dashes")
 	}
@@ -78,7 +78,7 @@ func runNew(o *newOptions) error {
 	if err := create(path, o.text()); err != nil {
 		return err
 	}
-	id := modelID(roster.Entry{Name: name})
+	id := modelID(agentmodels.Entry{Name: name})
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"name": name, "model": id, "path": path})
 	}

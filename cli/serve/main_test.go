@@ -1,3 +1,3 @@
 package serve
 
-import _ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes
+import _ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is a part of sandboxes

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/ohgw/ohgw/cli"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // ends a process that is a part of a sandbox
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // ends a process that is a part of a sandbox
 )
 
 func main() {

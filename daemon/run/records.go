@@ -27,7 +27,7 @@ import (
 // or rejoins its run, and never starts a second one.
 //
 // Only runs that go on are in memory; every other record is read when its key
-// comes. age.go says when a record is over, and removes it.
+// comes. recordsweep.go says when a record is over, and removes it.
 type records struct {
 	dir     string // empty: in memory only
 	now     func() time.Time

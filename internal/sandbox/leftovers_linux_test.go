@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a helper, too
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is a helper, too
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 

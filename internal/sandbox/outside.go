@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ohgw/ohgw/internal/closed"
+	"github.com/ohgw/ohgw/internal/hardening"
 )
 
 // ErrClosed is the error of starting a program in a box that was closed.
@@ -22,7 +22,7 @@ var ErrClosed = errors.New("the sandbox was closed")
 // The environment of each program has the mark, by which those that left their
 // parents are found; the zero Mark marks nothing.
 func Outside(level Level, mark Mark) Box {
-	closed.Descriptors() // of a program that has not done that at its beginning
+	hardening.Descriptors() // of a program that has not done that at its beginning
 	return &outside{level: level, mark: mark.entry(), running: map[*program]struct{}{}}
 }
 

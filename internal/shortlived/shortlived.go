@@ -10,7 +10,7 @@ const brief = 400
 
 // init makes the first collection late. In main it would be too late: libraries fill
 // 3 MB before. Go initialises packages in the order of their paths: this one after
-// internal/sandbox/early, whose processes stay small, and before those libraries.
+// internal/sandbox/helperinit, whose processes stay small, and before those libraries.
 func init() { debug.SetGCPercent(brief) }
 
 // Stay says that the program stays: its heap may grow by percent of what is in use.

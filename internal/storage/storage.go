@@ -13,13 +13,13 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
-// Trouble is what a file operation failed for.
-type Trouble int
+// Kind is what a file operation failed for.
+type Kind int
 
-// Troubles.
+// The kinds of failures.
 const (
 	// None: the error says nothing about a disk.
-	None Trouble = iota
+	None Kind = iota
 	// Full: the disk, or the user's part of it, is full.
 	Full
 	// ReadOnly: the file system is mounted read-only.
@@ -30,8 +30,8 @@ const (
 	Other
 )
 
-// Of is the trouble that err tells of.
-func Of(err error) Trouble {
+// Of returns the kind of a failure.
+func Of(err error) Kind {
 	switch {
 	case err == nil:
 		return None

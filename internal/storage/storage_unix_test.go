@@ -14,12 +14,12 @@ import (
 	"github.com/ohgw/ohgw/internal/storage"
 )
 
-func TestTroublesAreTold(t *testing.T) {
+func TestKindsAreRecognized(t *testing.T) {
 	t.Parallel()
 	at := func(err error) error { return fmt.Errorf("save: %w", &fs.PathError{Op: "write", Path: "x", Err: err}) }
 	for _, tt := range []struct {
 		err  error
-		want storage.Trouble
+		want storage.Kind
 	}{
 		{nil, storage.None},
 		{errors.New("no"), storage.None},

@@ -20,10 +20,10 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 	"github.com/ohgw/ohgw/setup/catalogue"
 	"github.com/ohgw/ohgw/setup/directllm"
 	"github.com/ohgw/ohgw/setup/openhandsapi"
-	"github.com/ohgw/ohgw/setup/roster"
 	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
@@ -58,7 +58,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	profiles.alone = boxes.WhyDemoAlone()
 	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
-	profiles.agents = roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
+	profiles.agents = agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,

@@ -15,7 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 // engineProfiles gives the engine OpenHands' profiles, and the demo.
@@ -24,7 +24,7 @@ type engineProfiles struct {
 	keys   *secret.Resolver
 	state  string // the state directory
 	demo   bool
-	agents *roster.Roster
+	agents *agentmodels.Roster
 	alone  error // why there is only the demo; nil: there is not
 
 	mu     sync.Mutex

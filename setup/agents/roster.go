@@ -7,12 +7,12 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 // OpenRoster finds the agents that the embedded agent would offer as models with
 // these settings. It needs no key.
-func OpenRoster(env *setup.Env, s *config.Settings) (*roster.Roster, error) {
+func OpenRoster(env *setup.Env, s *config.Settings) (*agentmodels.Roster, error) {
 	dirs, err := env.Dirs()
 	if err != nil {
 		return nil, err
@@ -25,5 +25,5 @@ func OpenRoster(env *setup.Env, s *config.Settings) (*roster.Roster, error) {
 	store := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
 	profiles := &engineProfiles{store: store, state: dirs.State, demo: s.Demo}
 	recipes := files.New(files.Config{Profiles: store, Ciphers: ciphers, Now: env.Now, Log: slog.New(slog.DiscardHandler)})
-	return roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes.AgentProfiles, Profiles: profiles.List}), nil
+	return agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes.AgentProfiles, Profiles: profiles.List}), nil
 }

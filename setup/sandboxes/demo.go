@@ -35,7 +35,7 @@ func (b *Boxes) WhyDemoAlone() error {
 }
 
 // unavailable is why there is no box for a conversation, with the ways out.
-func unavailable(m *manager.Manager, lacking *manager.UnavailableError) error {
+func unavailable(m *manager.Manager, lacking *manager.LevelError) error {
 	msg := "The sandbox of the agent cannot be made any more, so no agent runs: "
 	if m.Lacking() != nil {
 		msg = "There is no sandbox on this machine, so only the demo runs: "

@@ -73,7 +73,7 @@ func noSandbox(err error) error {
 			Hint: "choose the directory of one project: --workspace DIRECTORY; or let the agent have all of it: --sandbox off",
 		}
 	}
-	e, ok := errors.AsType[*manager.UnavailableError](err)
+	e, ok := errors.AsType[*manager.LevelError](err)
 	if !ok {
 		return fault.New("the sandbox cannot be set up", "see: ohgw sandbox status", err)
 	}
@@ -81,7 +81,7 @@ func noSandbox(err error) error {
 }
 
 // waysOut are what a person can do without the sandbox that was asked for.
-func waysOut(e *manager.UnavailableError) string {
+func waysOut(e *manager.LevelError) string {
 	ways := e.Status.Fix
 	if e.Status.Level == sandbox.Reduced {
 		ways += "; or accept it: --sandbox-require reduced"
@@ -95,7 +95,7 @@ func (b *Boxes) Make(ctx context.Context, e engine.BoxEnv) (sandbox.Box, error) 
 	if err == nil || ctx.Err() != nil {
 		return box, err
 	}
-	if lacking, none := errors.AsType[*manager.UnavailableError](err); none {
+	if lacking, none := errors.AsType[*manager.LevelError](err); none {
 		return nil, unavailable(b.Manager, lacking)
 	}
 	msg := "The sandbox of the agent cannot be set up; nothing was done outside of it."

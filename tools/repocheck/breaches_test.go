@@ -54,7 +54,7 @@ var forbidden = []struct{ rule, file, imported string }{
 
 	{"parts of a backend", "setup/sandboxes/x.go", "./setup/agents"},
 	{"parts of a backend", "setup/openhandsapi/x.go", "./setup/agents"},
-	{"parts of a backend", "setup/roster/x.go", "./setup/library"},
+	{"parts of a backend", "setup/agentmodels/x.go", "./setup/library"},
 	{"parts of OpenHands' API", "setup/catalogue/x.go", "./setup/openhandsapi"},
 
 	{"daemon", "daemon/run/x.go", "./cli"},

@@ -65,7 +65,7 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "parts of a backend", why: "what a backend is made of does not know how it is chosen",
-			in: []string{"setup/catalogue", "setup/accounts", "setup/directllm", "setup/openhandsapi", "setup/roster", "setup/sandboxes"}, deny: below("setup/agents", "setup/library"),
+			in: []string{"setup/catalogue", "setup/accounts", "setup/directllm", "setup/openhandsapi", "setup/agentmodels", "setup/sandboxes"}, deny: below("setup/agents", "setup/library"),
 		},
 		{
 			name: "parts of OpenHands' API", why: "setup/openhandsapi joins what agents can be given to the engine, and setup/catalogue is handed what it needs",

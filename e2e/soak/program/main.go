@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/cli"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the program is a part of sandboxes, too
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the program is a part of sandboxes, too
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"

@@ -114,7 +114,7 @@ func (r *runtime) startError() error {
 // home directory. Release is called when everything in the box is dead.
 func (r *runtime) launch(p *policy.Policy, home string, release func()) error {
 	if inside.Unknown() {
-		return errors.New("this program cannot be the helper of a sandbox; it has to import internal/sandbox/early")
+		return errors.New("this program cannot be the helper of a sandbox; it has to import internal/sandbox/helperinit")
 	}
 	policyFile, send, err := os.Pipe()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary makes the attempts, too
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary makes the attempts, too
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )

@@ -75,11 +75,11 @@ func (m *Manager) Status() Status {
 }
 
 // lacks is the error for a level below the minimum; nil if it is enough.
-func (m *Manager) lacks(st Status) *UnavailableError {
+func (m *Manager) lacks(st Status) *LevelError {
 	if st.Level == sandbox.Full || st.Level == sandbox.Reduced && m.cfg.Settings.Minimum != sandbox.Full {
 		return nil
 	}
-	return &UnavailableError{Status: st, Minimum: m.cfg.Settings.Minimum}
+	return &LevelError{Status: st, Minimum: m.cfg.Settings.Minimum}
 }
 
 // finding is a level, and how sure it is.

@@ -68,7 +68,7 @@ type Config struct {
 // time.
 type Manager struct {
 	cfg       Config
-	lacking   *UnavailableError // why only scripted conversations run; nil: all do
+	lacking   *LevelError // why only scripted conversations run; nil: all do
 	watcher   *gitguard.Watcher
 	asker     *presets.Asker
 	gitConfig func() string
@@ -92,7 +92,7 @@ type Status struct {
 }
 
 // New finds out which level there is, and makes a manager. A level below the minimum
-// is an [UnavailableError].
+// is an [LevelError].
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -137,15 +137,15 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 }
 
 // Lacking is why only the conversations of Config.Scripted run; nil if all do.
-func (m *Manager) Lacking() *UnavailableError { return m.lacking }
+func (m *Manager) Lacking() *LevelError { return m.lacking }
 
-// UnavailableError says that this machine does not have the level that was asked for.
-type UnavailableError struct {
+// LevelError says that this machine does not have the level that was asked for.
+type LevelError struct {
 	Status  Status
 	Minimum sandbox.Level
 }
 
-func (e *UnavailableError) Error() string {
+func (e *LevelError) Error() string {
 	if e.Status.Level == sandbox.Reduced {
 		return "this machine has the sandbox at level reduced only: " + e.Status.Reason
 	}
@@ -174,7 +174,7 @@ type Env struct {
 }
 
 // Box makes the box of a conversation. Where there is none for it, the error is an
-// [UnavailableError].
+// [LevelError].
 func (m *Manager) Box(ctx context.Context, e Env) (sandbox.Box, error) {
 	if m.lacking != nil && e.Profile != m.cfg.Scripted {
 		return nil, m.lacking

@@ -134,7 +134,7 @@ func TestTheLevelMustBeEnough(t *testing.T) {
 			continue
 		}
 		_, err := manager.New(t.Context(), w.cfg)
-		refused, ok := errors.AsType[*manager.UnavailableError](err)
+		refused, ok := errors.AsType[*manager.LevelError](err)
 		if !ok || refused.Error() != c.want || refused.Minimum != c.minimum {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -158,7 +158,7 @@ func TestScriptedConversations(t *testing.T) {
 	for _, profile := range []string{"", "work"} {
 		w.env.Profile = profile
 		box, err := m.Box(t.Context(), w.env)
-		if _, ok := errors.AsType[*manager.UnavailableError](err); box != nil || !ok || m.Lacking() == nil {
+		if _, ok := errors.AsType[*manager.LevelError](err); box != nil || !ok || m.Lacking() == nil {
 			t.Errorf("%q: box = %v, error %v", profile, box, err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestScriptedConversations(t *testing.T) {
 	w.cfg.Settings.Minimum = sandbox.Full
 	w.cfg.Ask = func(context.Context) probe.Result { return reduced }
 	_, err := manager.New(t.Context(), w.cfg)
-	if _, ok := errors.AsType[*manager.UnavailableError](err); !ok {
+	if _, ok := errors.AsType[*manager.LevelError](err); !ok {
 		t.Errorf("level reduced where full was asked for: %v", err)
 	}
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes, too
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is a part of sandboxes, too
 )
 
 func TestReasons(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
+	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
-	"github.com/ohgw/ohgw/internal/closed"
+	"github.com/ohgw/ohgw/internal/hardening"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	closed.Process()
+	hardening.Process()
 	waittest.Main(m)
 }
 

@@ -2,7 +2,7 @@
 // does inside for package escape, which judges the attempts. For package probe it also
 // does what a program of a sandbox may do: it starts a server and connects to it.
 //
-// It does not import net: internal/sandbox/early makes the attempt before the rest of
+// It does not import net: internal/sandbox/helperinit makes the attempt before the rest of
 // the program is initialised.
 package attempt
 

@@ -1,4 +1,4 @@
-package roster_test
+package agentmodels_test
 
 import (
 	"bytes"
@@ -18,14 +18,14 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 // place is a home directory with OpenHands' files.
 type place struct {
 	home, base string
 	log        bytes.Buffer
-	*roster.Roster
+	*agentmodels.Roster
 }
 
 func newPlace(t *testing.T, content map[string]string) *place {
@@ -37,7 +37,7 @@ func newPlace(t *testing.T, content map[string]string) *place {
 	}
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
 	store := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: p.base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})
-	p.Roster = roster.New(roster.Config{
+	p.Roster = agentmodels.New(agentmodels.Config{
 		Home: p.home, Base: p.base, Recipes: store.AgentProfiles, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
 		Profiles: func(context.Context) ([]agentapi.Profile, error) {
 			return []agentapi.Profile{{Name: "fast", Model: "openai/fast", Active: true}, {Name: "slow", Model: "openai/slow"}}, nil
@@ -191,7 +191,7 @@ func TestAWorkspaceBringsNoServers(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\nname: m\ndescription: d\n"+text+"\n---\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			r := roster.New(roster.Config{Project: project, Home: p.home, Base: p.base, Profiles: func(context.Context) ([]agentapi.Profile, error) {
+			r := agentmodels.New(agentmodels.Config{Project: project, Home: p.home, Base: p.base, Profiles: func(context.Context) ([]agentapi.Profile, error) {
 				return []agentapi.Profile{{Name: "fast", Active: true}}, nil
 			}})
 			a, err := r.Load(t.Context(), "m", project)

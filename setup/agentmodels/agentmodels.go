@@ -1,11 +1,11 @@
-// Package roster has the agents that are models: the agent profiles of OpenHands
+// Package agentmodels has the agents that are models: the agent profiles of OpenHands
 // and the agent definitions of the user and of the workspace. It reads them again
 // each time, so a file that is saved now counts in the next request.
 //
 // It starts nothing. If an agent refers to something that does not exist, either
 // the agent is left out of the list, or the reference is left out of the agent; a
 // problem gives the reason.
-package roster
+package agentmodels
 
 import (
 	"cmp"

@@ -1,9 +1,9 @@
-// Package closed keeps what this process has from the programs that it starts
+// Package hardening keeps what this process has from the programs that it starts
 // and from other programs of the same user, as far as the system can do that.
 //
 // It is not a sandbox: a program that runs as the same user reads the same files,
 // and root reads everything.
-package closed
+package hardening
 
 // Process lets no program that this process starts inherit a descriptor above
 // 2 that it was itself started with, and keeps other processes from reading

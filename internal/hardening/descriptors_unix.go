@@ -1,6 +1,6 @@
 //go:build unix
 
-package closed
+package hardening
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package closed
+package hardening
 
 import "errors"
 

@@ -1,4 +1,4 @@
-package roster_test
+package agentmodels_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
-	"github.com/ohgw/ohgw/setup/roster"
+	"github.com/ohgw/ohgw/setup/agentmodels"
 )
 
 // kindsOfFiles are the kinds of files by which a workspace could start something, each
@@ -61,12 +61,12 @@ func TestWhatAWorkspaceBringsIsNamedAndStartsNothing(t *testing.T) {
 				write(t, workspace, strings.TrimSuffix(name, ".mcp.json")+"SKILL.md", "---\nname: evil\ndescription: d\n---\ntext\n")
 			}
 			var log bytes.Buffer
-			cfg := roster.Config{
+			cfg := agentmodels.Config{
 				Home: home, Base: filepath.Join(home, ".openhands"), Log: slog.New(slog.NewTextHandler(&log, nil)),
 				Profiles: func(context.Context) ([]agentapi.Profile, error) { return nil, nil },
 			}
 			for range 2 { // a workspace of one conversation, said once
-				r := roster.New(cfg)
+				r := agentmodels.New(cfg)
 				log.Reset()
 				r.Opened(workspace)
 				r.Opened(workspace)
@@ -75,7 +75,7 @@ func TestWhatAWorkspaceBringsIsNamedAndStartsNothing(t *testing.T) {
 				}
 			}
 			cfg.Project = workspace
-			_, problems, err := roster.New(cfg).Read(t.Context())
+			_, problems, err := agentmodels.New(cfg).Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,11 +101,11 @@ func TestFilesOfTheUserAreNotLeftOut(t *testing.T) {
 	for _, name := range []string{".openhands/hooks.json", ".agents/skills/evil/SKILL.md"} {
 		write(t, home, name, kindsOfFiles()[name].text)
 	}
-	if got := roster.LeftOut(home, user); len(got) > 0 {
+	if got := agentmodels.LeftOut(home, user); len(got) > 0 {
 		t.Errorf("said %+v", got)
 	}
 	for _, none := range []string{"", t.TempDir(), filepath.Join(home, "missing")} {
-		if got := roster.LeftOut(none, user); len(got) > 0 {
+		if got := agentmodels.LeftOut(none, user); len(got) > 0 {
 			t.Errorf("%q: said %+v", none, got)
 		}
 	}
@@ -119,7 +119,7 @@ func TestLinksOfAWorkspaceAreNotFollowedOut(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(workspace, ".openhands")); err != nil {
 		t.Skip("no symbolic links")
 	}
-	if got := roster.LeftOut(workspace, skill.User{}); len(got) > 0 {
+	if got := agentmodels.LeftOut(workspace, skill.User{}); len(got) > 0 {
 		t.Errorf("said %+v", got)
 	}
 }

@@ -1,11 +1,11 @@
-// Package early makes a process of ohgw in a box what it is to be, before the rest of
+// Package helperinit makes a process of ohgw in a box what it is to be, before the rest of
 // the program is initialised.
 //
 // Importing it is enough. Go initialises packages in the order of their import paths,
 // as far as what they import allows. This package imports little, so the packages
 // that compile schemas and tables have not begun: a box starts in half of the time,
 // and its helper has half of the memory.
-package early
+package helperinit
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package closed
+package hardening
 
 // keepDescriptors has nothing to do: handles are inherited only where they are
 // named.

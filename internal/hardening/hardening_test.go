@@ -1,6 +1,6 @@
 //go:build linux
 
-package closed_test
+package hardening_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/closed"
+	"github.com/ohgw/ohgw/internal/hardening"
 	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "open":
 	default:
-		closed.Process()
+		hardening.Process()
 	}
 	out, err := exec.Command("ls", "/proc/self/fd").Output()
 	fmt.Printf("%s%v\n", bytes.ReplaceAll(out, []byte("\n"), []byte(" ")), err)
