@@ -78,3 +78,18 @@ func lookup(dns *net.DNSError) string {
 	}
 	return text
 }
+
+// winRefused is the ECONNREFUSED of Windows. No other system has this number.
+const winRefused = syscall.Errno(10061)
+
+// IsRefused reports whether the machine at the other end has refused a connection.
+func IsRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, winRefused)
+}
+
+// IsNoHost reports whether the resolver answered that a name does not exist. A resolver
+// that does not answer says nothing about the name.
+func IsNoHost(err error) bool {
+	failed, ok := errors.AsType[*net.DNSError](err)
+	return ok && failed.IsNotFound
+}

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"syscall"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
 
@@ -21,13 +21,10 @@ type absentError struct {
 	err   error
 }
 
-// winRefused is the ECONNREFUSED of Windows. No other system has this number.
-const winRefused = syscall.Errno(10061)
-
 // absent is an error of a dial as an [absentError], or nil if a server may be
 // at the other end.
 func absent(host, proxy string, err error) error {
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, winRefused) || isNoHost(err) {
+	if netcause.IsRefused(err) || netcause.IsNoHost(err) {
 		return &absentError{host: host, proxy: proxy, err: err}
 	}
 	return nil
@@ -38,19 +35,12 @@ func isAbsent(err error) bool {
 	return ok
 }
 
-// isNoHost reports whether the resolver answered that a name does not exist. A
-// resolver that does not answer says nothing about the name.
-func isNoHost(err error) bool {
-	failed, ok := errors.AsType[*net.DNSError](err)
-	return ok && failed.IsNotFound
-}
-
 func (e *absentError) Error() string {
 	name := e.host
 	if e.proxy != "" {
 		name = "the proxy " + e.proxy
 	}
-	if isNoHost(e.err) {
+	if netcause.IsNoHost(e.err) {
 		return name + " cannot be reached: no such host"
 	}
 	return name + " refuses connections"
@@ -64,7 +54,7 @@ func (e *absentError) repair(profile string) string {
 	switch {
 	case e.proxy != "":
 		return "Check the proxy (HTTPS_PROXY, HTTP_PROXY), or name the provider's host in NO_PROXY; then run ohgw doctor."
-	case !isNoHost(e.err) && isLoopback(e.host):
+	case !netcause.IsNoHost(e.err) && isLoopback(e.host):
 		return "Start the model server at this address, or correct the profile's base URL (" + show + "); then run ohgw doctor."
 	}
 	return "Check the network and the profile's base URL (" + show + "); then run ohgw doctor."

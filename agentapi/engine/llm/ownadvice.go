@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 // where is what the advice about an LLM without a profile ends with.
@@ -19,7 +21,7 @@ func ownAdvice(failed *Error, err error, otherwise string) string {
 	gone, isGone := errors.AsType[*absentError](err)
 	page := isPage(err)
 	switch {
-	case isGone && !isNoHost(gone.err) && isLoopback(gone.host):
+	case isGone && !netcause.IsNoHost(gone.err) && isLoopback(gone.host):
 		return "Start the model server at this address, or correct llm.base_url." + where
 	case isGone:
 		return "Check the network and llm.base_url." + where
