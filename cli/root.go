@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/cli/doctor"
 	"github.com/ohgw/ohgw/cli/keys"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/cli/logs"
 	"github.com/ohgw/ohgw/cli/modellist"
 	"github.com/ohgw/ohgw/cli/overview"
 	"github.com/ohgw/ohgw/cli/profiles"
@@ -24,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/cli/server"
 	"github.com/ohgw/ohgw/cli/service"
 	"github.com/ohgw/ohgw/cli/status"
+	"github.com/ohgw/ohgw/cli/stop"
 	"github.com/ohgw/ohgw/cli/tokens"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -77,7 +79,7 @@ and a model ID that it prints in your client.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), ps.New(a), conversations.New(a), cloud.New(a), doctor.New(a), modellist.New(a))
+	add(root, groupRun, serve.New(a), stop.New(a), logs.New(a), chat.New(a), acp.New(a), status.New(a), ps.New(a), conversations.New(a), cloud.New(a), doctor.New(a), modellist.New(a))
 	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -33,9 +32,6 @@ const (
 	shownLines = 20
 )
 
-// logPath is the log of a daemon in the background, and of one that launchd runs.
-func logPath(dirs paths.Set) string { return filepath.Join(dirs.State, "serve.log") }
-
 // detach starts the daemon in the background and waits until it is ready.
 func detach(ctx context.Context, o *options) error {
 	dirs, err := o.Setup().Dirs()
@@ -51,9 +47,9 @@ func detach(ctx context.Context, o *options) error {
 	if err := paths.MakePrivate(dirs.State); err != nil {
 		return claimFault(err, dirs)
 	}
-	log, offset, err := openLog(logPath(dirs))
+	log, offset, err := openLog(dirs.ServeLog())
 	if err != nil {
-		return fault.New("the log cannot be written", "check its owner and permissions: ls -l "+shellword.Of(logPath(dirs)), err)
+		return fault.New("the log cannot be written", "check its owner and permissions: ls -l "+shellword.Of(dirs.ServeLog()), err)
 	}
 	defer func() { _ = log.Close() }() // The daemon has its own.
 	child, err := o.background(log)
@@ -61,11 +57,11 @@ func detach(ctx context.Context, o *options) error {
 		return err
 	}
 	ready, err := child.await(ctx)
-	said, _ := logfile.Since(logPath(dirs), offset, shownLines) // best effort, to say more
+	said, _ := logfile.Since(dirs.ServeLog(), offset, shownLines) // best effort, to say more
 	if err != nil {
 		return notReady(ctx, o, err, string(said))
 	}
-	ready.Log = logPath(dirs)
+	ready.Log = dirs.ServeLog()
 	for line := range strings.Lines(string(said)) {
 		if strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "note:") {
 			o.Note("%s", strings.TrimSpace(line))

@@ -1,6 +1,5 @@
-// Package serve has the commands around the daemon's process: "serve" runs it, in a
-// terminal, for the system, or in the background; "stop" ends it and "logs" prints
-// its log.
+// Package serve has the command "serve": it runs the daemon, in a terminal, for the
+// system, or in the background.
 package serve
 
 import (
@@ -113,7 +112,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	if o.detached {
-		if err := keepLog(o.App, logPath(dirs)); err != nil {
+		if err := keepLog(o.App, dirs.ServeLog()); err != nil {
 			return err
 		}
 	}
@@ -210,7 +209,7 @@ func logFormat(o *options, s *config.Settings) string {
 func logPlace(o *options, dirs paths.Set) string {
 	switch {
 	case o.detached, o.Getenv("XPC_SERVICE_NAME") == service.Label: // launchd writes there
-		return logPath(dirs)
+		return dirs.ServeLog()
 	case o.Journal:
 		return instance.LogJournal
 	}

@@ -1,5 +1,6 @@
-// Package server has the commands about the stored servers of OpenHands, and those
-// that log in to them.
+// Package server has the command "server" about the stored servers of OpenHands, with
+// "add", "list", "test", "use", "remove" and "import", and the commands "login" and
+// "logout", which store and remove the key of such a server.
 package server
 
 import (

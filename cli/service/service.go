@@ -124,7 +124,7 @@ func serviceConfig(a *kit.App, s *config.Settings, onDemand bool) (service.Confi
 	if err != nil {
 		return service.Config{}, err
 	}
-	c := service.Config{Program: program, Path: a.Getenv("PATH"), Drain: s.Drain, Log: filepath.Join(dirs.State, "serve.log")}
+	c := service.Config{Program: program, Path: a.Getenv("PATH"), Drain: s.Drain, Log: dirs.ServeLog()}
 	if file, named, err := a.Setup().ConfigFile(); err == nil && named {
 		c.Args = append(c.Args, "--config", file)
 	}

@@ -91,7 +91,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 func (m *manager) logs() string {
 	if m.goos == "darwin" {
 		if dirs, err := m.Setup().Dirs(); err == nil {
-			return "tail " + strconv.Quote(dirs.State+"/serve.log")
+			return "tail " + strconv.Quote(dirs.ServeLog())
 		}
 	}
 	return "journalctl --user -u ohgw"

@@ -63,6 +63,9 @@ func isDir(path string) bool {
 // ConfigFile is the config file that is used when none is named.
 func (s Set) ConfigFile() string { return filepath.Join(s.Config, "config.toml") }
 
+// ServeLog is the log of a daemon in the background, and of one that launchd runs.
+func (s Set) ServeLog() string { return filepath.Join(s.State, "serve.log") }
+
 // Workspaces is where conversations work that were given no other place.
 func (s Set) Workspaces() string { return filepath.Join(s.State, "workspaces") }
 

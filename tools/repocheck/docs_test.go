@@ -366,7 +366,7 @@ func TestNothingNamesAMachine(t *testing.T) {
 // command to the commands that they have.
 func TestPackageCommentsNameTheirCommands(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"cli/serve"} {
+	for _, dir := range []string{"cli/server"} {
 		comment, names := "", []string{}
 		for _, s := range packages(t)[dir] {
 			comment += s.tree.Doc.Text()

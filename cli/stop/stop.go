@@ -1,4 +1,5 @@
-package serve
+// Package stop has the command "stop": it ends the daemon, however it was started.
+package stop
 
 import (
 	"context"
@@ -15,9 +16,9 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-// NewStop makes the command "stop".
-func NewStop(a *kit.App) *cobra.Command {
-	opts := stopOptions{App: a}
+// New makes the command "stop".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the running daemon",
@@ -35,14 +36,14 @@ With --json the output has stopped, url and pid.`, 0, fault.Failed, fault.Usage)
 		Example:           kit.Examples("ohgw stop", "ohgw stop --now"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runStop(cmd.Context(), &opts) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
 	cmd.Flags().BoolVar(&opts.Now, "now", false, "interrupt running answers instead of waiting for them")
 	return cmd
 }
 
-// stopOptions is what the command takes.
-type stopOptions struct {
+// options is what the command takes.
+type options struct {
 	*kit.App
 
 	Now bool
@@ -63,8 +64,8 @@ const (
 	mercy = 5 * time.Second
 )
 
-// runStop runs the command.
-func runStop(ctx context.Context, o *stopOptions) error {
+// run runs the command.
+func run(ctx context.Context, o *options) error {
 	dirs, err := o.Setup().Dirs()
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func tellStopped(a *kit.App, text string, doc stopJSON) error {
 }
 
 // end ends the daemon and waits for it.
-func end(ctx context.Context, o *stopOptions, p *instance.Process) error {
+func end(ctx context.Context, o *options, p *instance.Process) error {
 	if o.Now {
 		return endNow(ctx, o, p)
 	}
@@ -128,7 +129,7 @@ func notStopped(p *instance.Process, err error) error {
 
 // endNow interrupts what runs, so that clients get the end of their answers, and
 // ends the daemon: at first kindly.
-func endNow(ctx context.Context, o *stopOptions, p *instance.Process) error {
+func endNow(ctx context.Context, o *options, p *instance.Process) error {
 	interruptAll(ctx, o.App)
 	for range 2 { // the second time it ends at once
 		if err := p.End(); err != nil {

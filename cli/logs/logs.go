@@ -1,4 +1,6 @@
-package serve
+// Package logs has the command "logs": it prints the log of the daemon that runs in the
+// background, or that ran last.
+package logs
 
 import (
 	"context"
@@ -19,9 +21,9 @@ import (
 	"github.com/ohgw/ohgw/internal/shellword"
 )
 
-// NewLogs makes the command "logs".
-func NewLogs(a *kit.App) *cobra.Command {
-	opts := logsOptions{App: a}
+// New makes the command "logs".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "logs",
 		Short: "Print the log of the daemon",
@@ -41,7 +43,7 @@ With --follow the command continues with new lines until Ctrl-C (exit code
 		Example:           kit.Examples("ohgw logs", "ohgw logs -f", "ohgw logs -n 1000 | grep level=ERROR"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runLogs(cmd.Context(), &opts) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
 	cmd.Flags().BoolVarP(&opts.Follow, "follow", "f", false, "continue with new lines")
 	cmd.Flags().IntVarP(&opts.Lines, "lines", "n", defaultLines, "`number` of lines to begin with")
@@ -49,8 +51,8 @@ With --follow the command continues with new lines until Ctrl-C (exit code
 	return cmd
 }
 
-// logsOptions is what the command takes.
-type logsOptions struct {
+// options is what the command takes.
+type options struct {
 	*kit.App
 
 	Follow bool
@@ -59,8 +61,8 @@ type logsOptions struct {
 
 const defaultLines = 100
 
-// runLogs runs the command.
-func runLogs(ctx context.Context, o *logsOptions) error {
+// run runs the command.
+func run(ctx context.Context, o *options) error {
 	if o.Lines < 0 {
 		return fault.NewUsage("--lines cannot be negative", "use a number of lines such as "+strconv.Itoa(defaultLines))
 	}
@@ -80,8 +82,8 @@ func runLogs(ctx context.Context, o *logsOptions) error {
 
 // logOf is where the log of the daemon is that runs, or that ran last: a file,
 // or [instance.LogJournal].
-func logOf(o *logsOptions, dirs paths.Set) (string, error) {
-	file := logPath(dirs)
+func logOf(o *options, dirs paths.Set) (string, error) {
+	file := dirs.ServeLog()
 	info, err := instance.Find(dirs.Runtime)
 	switch {
 	case err == nil && info.Log != "":
@@ -98,7 +100,7 @@ func logOf(o *logsOptions, dirs paths.Set) (string, error) {
 }
 
 // printLog prints the end of a log file, and what is added to it.
-func printLog(ctx context.Context, o *logsOptions, path string) error {
+func printLog(ctx context.Context, o *options, path string) error {
 	var err error
 	if o.Follow {
 		err = logfile.Follow(ctx, path, o.Lines, o.Stdout)
@@ -120,7 +122,7 @@ func printLog(ctx context.Context, o *logsOptions, path string) error {
 }
 
 // journal lets journalctl print the log of the service.
-func journal(ctx context.Context, o *logsOptions) error {
+func journal(ctx context.Context, o *options) error {
 	program, err := o.LookPath("journalctl")
 	if err != nil {
 		return fault.New("the log is in the journal, and journalctl was not found", "install systemd's journalctl", err)
