@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup/agentmodels"
 	"github.com/ohgw/ohgw/setup/agents"
@@ -53,7 +54,7 @@ func (o *options) open() (*agentmodels.Roster, error) {
 }
 
 // modelID is the model of an agent.
-func modelID(e agentmodels.Entry) string { return "openhands_" + agentapi.AgentPrefix + e.Name }
+func modelID(e agentmodels.Entry) string { return openai.ModelPrefix + agentapi.AgentPrefix + e.Name }
 
 // explain is an error of the roster as a person should read it.
 func explain(err error) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/cli/chat/answer"
 	"github.com/ohgw/ohgw/cli/chat/attach"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -35,10 +36,8 @@ import (
 
 // The models that a chat asks when the user names none.
 const (
-	activeModel = "openhands" // the active profile
-	demoModel   = "openhands_demo"
-
-	profileModel = "openhands_" // and the name of a profile
+	activeModel = openai.ModelActive
+	demoModel   = openai.ModelPrefix + "demo"
 )
 
 // options is the command line of chat.

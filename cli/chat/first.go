@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/guide"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/config"
 )
 
@@ -37,7 +38,7 @@ func setUp(ctx context.Context, o *options) error {
 	case out.Demo:
 		return o.settings["demo"].Set("true")
 	case out.Name != "" && !out.Active:
-		o.model = profileModel + out.Name
+		o.model = openai.ModelPrefix + out.Name
 	}
 	return nil
 }

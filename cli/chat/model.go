@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -15,7 +16,7 @@ import (
 )
 
 // agentModel begins the models that are agents; the name of the agent follows.
-const agentModel = profileModel + agentapi.AgentPrefix
+const agentModel = openai.ModelPrefix + agentapi.AgentPrefix
 
 // findModel replaces the name of a profile, or of an agent, by its model. A name that is
 // close to a model's is an error; any other name is left for the gateway to refuse, whose
@@ -51,7 +52,7 @@ func (m typedModel) in(ctx context.Context, models []gateway.Model) (string, err
 		return id, nil
 	}
 	if damaged := m.damaged(ctx, func(s profile.Summary) bool {
-		return s.Name == m.name || profileModel+s.Name == m.name
+		return s.Name == m.name || openai.ModelPrefix+s.Name == m.name
 	}); damaged != nil {
 		return m.name, damaged
 	}
@@ -94,7 +95,7 @@ func shortNames(models []gateway.Model) (ids, names []string, full map[string]st
 	full = map[string]string{}
 	for _, m := range models {
 		ids = append(ids, m.ID)
-		if name, found := strings.CutPrefix(m.ID, profileModel); found && !m.Plain {
+		if name, found := strings.CutPrefix(m.ID, openai.ModelPrefix); found && !m.Plain {
 			full[name], names = m.ID, append(names, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/iostream"
@@ -162,9 +163,9 @@ func (g greeting) models(ctx context.Context, a *kit.App) string {
 	var ids []string
 	for _, p := range profiles {
 		if p.Active {
-			ids = append([]string{"openhands"}, ids...)
+			ids = append([]string{openai.ModelActive}, ids...)
 		}
-		ids = append(ids, "openhands_"+p.Name)
+		ids = append(ids, openai.ModelPrefix+p.Name)
 	}
 	const most = 8
 	switch n := len(ids); {

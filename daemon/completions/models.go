@@ -13,11 +13,11 @@ import (
 
 const (
 	// modelActive is the profile that is active at the moment.
-	modelActive = "openhands"
+	modelActive = openai.ModelActive
 	// modelUtility is the plain LLM of the active profile, without an agent, for
 	// UIs that let one choose who makes titles. A profile of that name goes
 	// before.
-	modelUtility = "openhands_utility"
+	modelUtility = openai.ModelPrefix + "utility"
 	ownedBy      = "openhands"
 )
 

@@ -25,6 +25,8 @@ const (
 	ResponsePrefix = "resp_"
 	// ModelPrefix makes a model id of a profile's name.
 	ModelPrefix = "openhands_"
+	// ModelActive is the model id of the active profile, whichever that is.
+	ModelActive = "openhands"
 )
 
 // OneLine is v as JSON without escapes that only browsers need. There is nothing in v
