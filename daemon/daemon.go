@@ -36,6 +36,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/loopback"
 )
 
 // Config is what the daemon needs. Zero values take the defaults named beside
@@ -163,6 +164,15 @@ func (d *Daemon) Close() error { return d.close() }
 // ErrNoKeys refuses to serve without keys where others can reach it.
 var ErrNoKeys = errors.New("no key is required")
 
+// NeedsKeys is the error for an address at which a daemon without keys must not listen,
+// because others can reach it.
+func NeedsKeys(addr string) *fault.Error {
+	return &fault.Error{
+		Msg:  "without tokens, anyone who can reach " + addr + " could run commands here",
+		Hint: "remove --no-auth, or listen on 127.0.0.1", Code: fault.Usage, Err: ErrNoKeys,
+	}
+}
+
 const (
 	headerTimeout = 5 * time.Second
 	idleTimeout   = 2 * time.Minute
@@ -172,11 +182,8 @@ const (
 // refused, runs may end within Config.Drain, the rest are interrupted, and
 // every client gets the end of its answer. It closes ln. A drain is not an error.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
-	if d.cfg.NoAuth && !loopback(ln.Addr()) {
-		return errors.Join(&fault.Error{
-			Msg: "refusing to listen on " + ln.Addr().String() + " without keys: anyone who can reach it could run commands on this machine", Code: fault.Usage,
-			Hint: "remove --no-auth, or listen on 127.0.0.1", Err: ErrNoKeys,
-		}, ln.Close())
+	if d.cfg.NoAuth && !loopback.Listens(ln.Addr()) {
+		return errors.Join(NeedsKeys(ln.Addr().String()), ln.Close())
 	}
 	bounded := conns.New(ln, conns.Answers{Rewrite: gate.OwnWords, Full: gate.TooManyConns})
 	server := &http.Server{
@@ -225,9 +232,4 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *conns.
 	if err := server.Shutdown(limit); err != nil {
 		d.core.Logger.Info("connections were closed before their requests ended", "err", errors.Join(err, server.Close()))
 	}
-}
-
-func loopback(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	return !ok || tcp.IP.IsLoopback() // a connection without TCP cannot come from the network
 }

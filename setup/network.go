@@ -1,9 +1,10 @@
 package setup
 
 import (
-	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/ohgw/ohgw/internal/loopback"
 )
 
 // OnThisMachine reports whether a URL leads nowhere else.
@@ -12,13 +13,7 @@ func OnThisMachine(base string) bool {
 	if err != nil {
 		return false
 	}
-	return LoopbackHost(u.Hostname())
-}
-
-// LoopbackHost reports whether a host name or address is this machine only.
-func LoopbackHost(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return loopback.Host(u.Hostname())
 }
 
 // NoRedirect hands a redirect out as the answer that it is. A gateway and an

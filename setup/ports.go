@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/localport"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -82,7 +83,7 @@ func localPort(place string) uint16 {
 		place = "http://" + place
 	}
 	u, err := url.Parse(place)
-	if err != nil || !LoopbackHost(u.Hostname()) && u.Hostname() != "0.0.0.0" && u.Hostname() != "::" && u.Hostname() != "" {
+	if err != nil || !loopback.Host(u.Hostname()) && u.Hostname() != "0.0.0.0" && u.Hostname() != "::" && u.Hostname() != "" {
 		return 0
 	}
 	return portOf(u.Host)

@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/connect"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/setup"
 )
@@ -237,7 +238,7 @@ func program(a *kit.App) string {
 // fromContainer is how a container of this machine reaches a URL.
 func fromContainer(base string) string {
 	u, err := url.Parse(base)
-	if err != nil || !setup.LoopbackHost(u.Hostname()) {
+	if err != nil || !loopback.Host(u.Hostname()) {
 		return base
 	}
 	u.Host = net.JoinHostPort("host.docker.internal", u.Port())

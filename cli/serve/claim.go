@@ -3,31 +3,29 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/serving"
 )
 
 // checkSettings looks at settings that are wrong together, or here.
 func checkSettings(a *kit.App, s *config.Settings) error {
-	host, _, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return fmt.Errorf("split address: %w", err) // config has read it
-	}
-	if !setup.LoopbackHost(host) {
+	if !loopback.Address(s.Addr) {
 		if s.NoAuth {
-			return fault.NewUsage(fmt.Sprintf("without tokens, anyone who can reach %s could run commands here", s.Addr),
-				"remove --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
+			open := daemon.NeedsKeys(s.Addr)
+			return fault.NewUsage(open.Msg, open.Hint+" ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
 		}
-		a.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", s.Addr)
+		serving.WarnReachable(a.Setup(), s.Addr)
 		if len(s.AllowHosts) == 0 {
 			a.Note("warning: clients on other machines are refused; allow the host name or address that they use with --allow-host")
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
 )
@@ -37,7 +38,7 @@ func CheckEnvironmentBase(s *config.Settings, variable, base string) error {
 		return fault.NewUsage("the variable "+variable+" is not a valid base URL", "pass --base-url URL, or: unset "+variable)
 	}
 	u, err := url.Parse(base)
-	if err != nil || !setup.LoopbackHost(u.Hostname()) {
+	if err != nil || !loopback.Host(u.Hostname()) {
 		return nil //nolint:nilerr // it was checked before
 	}
 	port, err := strconv.ParseUint(u.Port(), 10, 16)

@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/localport"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/agents"
 )
@@ -104,7 +105,7 @@ func isSame(a, b string) bool {
 		return false
 	}
 	other, err := url.Parse(b)
-	return err == nil && one.Port() == other.Port() && setup.LoopbackHost(one.Hostname()) && setup.LoopbackHost(other.Hostname())
+	return err == nil && one.Port() == other.Port() && loopback.Host(one.Hostname()) && loopback.Host(other.Hostname())
 }
 
 // envKeys are the keys in the environment, sorted by their providers.

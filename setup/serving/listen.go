@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/listener"
+	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/systemd"
 	"github.com/ohgw/ohgw/setup"
@@ -48,11 +49,16 @@ func Socket(ctx context.Context, env *setup.Env, s *config.Settings) (net.Listen
 	if ln == nil {
 		return Listen(ctx, env, s.Addr)
 	}
-	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		env.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", ln.Addr())
+	if !loopback.Listens(ln.Addr()) {
+		WarnReachable(env, ln.Addr().String())
 	}
 	env.Detail("listening on the socket of the service manager, %s", ln.Addr())
 	return ln, nil
+}
+
+// WarnReachable says what an address means that is not for this machine only.
+func WarnReachable(env *setup.Env, addr string) {
+	env.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", addr)
 }
 
 // lookTimeout bounds how long the start asks who has its port.
