@@ -8,9 +8,12 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ohgw/ohgw/daemon/openai"
 )
 
 // The longest files, in lines. A longer one wants to be two.
@@ -75,6 +78,22 @@ func TestReverseProxiesReadToTheEnd(t *testing.T) {
 		if makes && !strings.Contains(text, "EnableFullDuplex") && !strings.Contains(text, "proxytest.Duplex(") {
 			t.Errorf("%s has a reverse proxy without EnableFullDuplex; in a test, put it into proxytest.Duplex", s.name)
 		}
+	}
+}
+
+// The ids of models are made with openai.ModelPrefix. Tests have ids of their own.
+func TestThePrefixOfModelsIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test || s.dir == "daemon/openai" {
+			continue
+		}
+		ast.Inspect(s.tree, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Value == strconv.Quote(openai.ModelPrefix) {
+				t.Errorf("%s:%d: use openai.ModelPrefix", s.name, s.line(text.Pos()))
+			}
+			return true
+		})
 	}
 }
 
