@@ -80,7 +80,7 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// InProcess is err with its [Error] marked as one of a backend in this process.
+// InProcess returns err with its [Error] marked as one of a backend in this process.
 func InProcess(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.InProcess {

@@ -50,7 +50,7 @@ type EventPage struct {
 // errUnknownEvent is the cause of UnknownEvent.
 var errUnknownEvent = errors.New("no such event")
 
-// UnknownEvent is the error of a page that begins with an event which is not in
+// UnknownEvent returns the error of a page that begins with an event which is not in
 // the log.
 func UnknownEvent(id string) error {
 	return &Error{

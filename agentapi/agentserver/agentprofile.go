@@ -16,10 +16,11 @@ import (
 // agentProfilePrefix begins the names of the agent profiles that we make.
 const agentProfilePrefix = "ohgw."
 
-// launchByAgentProfile is for LLM profiles whose key is in a provider
-// connection: only the server can resolve those, and only where it makes the
-// agent from an agent profile. So there is one for each such LLM profile, made
-// when it is first used and kept in step with the server's settings.
+// launchByAgentProfile makes the start request name an agent profile of the server.
+// It is for LLM profiles whose key is in a provider connection: only the server can
+// resolve those, and only in an agent profile. The server gets one agent profile for
+// each such LLM profile at its first use. Later starts keep it in step with the
+// server's settings.
 func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agentapi.OpenRequest, settings object, start *startRequest) error {
 	if v < sinceLaunchAddition {
 		return unsupported("This agent-server cannot start a conversation with a provider connection. Update it, or set an API key in the profile.")

@@ -68,8 +68,8 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	return s.deliverUnlessOutdated(e)
 }
 
-// fill is the rest of begin where not all that came before the snapshot e was
-// kept: the log has it, from the first event that came.
+// fill delivers the events before the snapshot e if not all of them were kept: it
+// reads them from the log, from the first event that came.
 func (s *stream) fill(ctx context.Context, e event.Event) error {
 	anchors := s.anchors
 	if first := s.firstHeld(); s.after == "" && first != nil {

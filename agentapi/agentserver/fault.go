@@ -75,7 +75,7 @@ func (b *Backend) unreachable(err error) error {
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: fmt.Sprintf(msg, b.address), Err: err}
 }
 
-// stranger is for answers that no agent-server gives.
+// stranger returns the error for answers that no agent-server gives.
 func (b *Backend) stranger(err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrRefused, Err: err,

@@ -79,7 +79,7 @@ func (r *room) ended() {
 	r.free()
 }
 
-// free is called with mu held.
+// free wakes one caller that waits for room. The caller holds mu.
 func (r *room) free() {
 	select {
 	case r.freed <- struct{}{}:
@@ -156,8 +156,8 @@ func (c *conversation) take(do func() error) error {
 	return err
 }
 
-// full is the error of a run that the server refused, for the cause err. try asks
-// for it once more.
+// full returns the error of a run that the server refused, for the cause err. Its Again
+// calls try once more when the server has room.
 func (c *conversation) full(stored bool, err error, try func(context.Context) error) error {
 	again := func(ctx context.Context) error {
 		err := c.backend.room.again(ctx, func() error { return try(context.WithoutCancel(ctx)) })

@@ -152,7 +152,8 @@ func (c *conversation) starts(ctx context.Context, call call) error {
 	return c.take(func() error { return c.once(ctx, anchor, call) })
 }
 
-// fault is the error of a call of the conversation.
+// fault returns the error of a call of the conversation; if the server does not know
+// the conversation, it says so.
 func (c *conversation) fault(ctx context.Context, what string, err error) error {
 	if gone(err) {
 		return conversationNotFound(c.info.ID, err)

@@ -42,7 +42,7 @@ func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
 	return info, b.fault(ctx, "report its version", err)
 }
 
-// silent is for what does not say what it is.
+// silent returns the error for a server without /server_info.
 func (b *Backend) silent(err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrRefused, Err: err,
@@ -50,8 +50,8 @@ func (b *Backend) silent(err error) error {
 	}
 }
 
-// unversioned is the error of a server whose version cannot be read: what it has,
-// only a try would show.
+// unversioned refuses a server whose version cannot be read: only a try would show
+// what it can do.
 func (b *Backend) unversioned(info serverInfo) error {
 	if info.version != 0 {
 		return nil

@@ -132,7 +132,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// final is the error of a stream that cannot go on, nil if it can try.
+// final returns the error of a stream that cannot go on; nil if a new connection may
+// help.
 func (s *stream) final(err error) error {
 	c := s.conv
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {

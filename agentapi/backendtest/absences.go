@@ -114,7 +114,8 @@ func (s *Setup) wantAbsent(t *testing.T, req agentapi.OpenRequest) {
 	wantKind(t, s.Backend.Remove(within(t, patience), req.ID), agentapi.ErrConversationNotFound)
 }
 
-// watchOnce is the first error of a watch, by its opening or its first event.
+// watchOnce returns the first error of a watch, from its opening or from its first
+// event.
 func watchOnce(ctx context.Context, c agentapi.Conversation, after string) error {
 	stream, err := c.Watch(ctx, after)
 	if err != nil {

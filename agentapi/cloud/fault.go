@@ -34,7 +34,8 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	return b.unreachable(err)
 }
 
-// noAccess is the error of a key that the account does not take, or not for this.
+// noAccess returns the error of a key that the account refuses, wholly or for this
+// call; nil for other errors.
 func (b *Backend) noAccess(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrUnauthorized):
@@ -47,7 +48,8 @@ func (b *Backend) noAccess(what string, err error) error {
 	return nil
 }
 
-// notNow is the error of what may work later, or may have worked.
+// notNow returns the error of a call that may work later, or may have worked; nil for
+// other errors.
 func (b *Backend) notNow(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrUncertain):
@@ -58,7 +60,8 @@ func (b *Backend) notNow(what string, err error) error {
 	return nil
 }
 
-// no is the error of what will not work.
+// no returns the error of a call that will not work however often it is repeated; nil
+// for other errors.
 func (b *Backend) no(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrArchived):

@@ -43,7 +43,8 @@ func (s *stream) Next(ctx context.Context) (event.Event, error) {
 // a caller waits for the answer, and has an error to report already.
 const lookTimeout = 3 * time.Second
 
-// lost is the error of a stream with what the account knows of the sandbox.
+// lost explains the error of a stream by the state of the sandbox, which it asks the
+// account for.
 func (c *conversation) lost(ctx context.Context, err error) error {
 	gone := errors.Is(err, agentapi.ErrLost)
 	if !gone && !moved(err) {

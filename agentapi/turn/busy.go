@@ -42,7 +42,7 @@ func free(ctx context.Context, c agentapi.Conversation, stream agentapi.Stream, 
 	return r, true, nil
 }
 
-// occupied is err, or that the run did not stop in time.
+// occupied returns err, or the error of a run that did not stop in time.
 func occupied(ctx, limited context.Context, err error) error {
 	if ctx.Err() == nil && limited.Err() != nil {
 		return context.Cause(limited)

@@ -236,8 +236,8 @@ func (d *driver) abandon(ctx context.Context) {
 	_ = rescue.Do(func() error { return d.conv.Interrupt(ctx) }) // the turn has an error already
 }
 
-// afterStart is err as it is for a run that was started. Most kinds say that
-// nothing was, and whoever believes that runs the agent again.
+// afterStart returns err as it is for a run that was started. Most kinds say that
+// nothing was started, and a client that believes it runs the agent again.
 func afterStart(err error) error {
 	e, ok := errors.AsType[*agentapi.Error](err)
 	if !ok || errors.Is(e.Kind, agentapi.ErrLost) || errors.Is(e.Kind, agentapi.ErrUncertain) {

@@ -162,7 +162,7 @@ func refuse(w http.ResponseWriter, status int, text string) {
 
 func done(w http.ResponseWriter) { answer(w, 200, object{"success": true}) }
 
-// page is the web app, which answers what the API does not.
+// page serves the web app, which answers every path that the API does not have.
 func page(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, "<!doctype html><title>OpenHands</title><div id=\"root\"></div>")

@@ -15,7 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// work is one run: steps until something ends it.
+// work carries out one run: it takes steps until something ends it.
 func (c *conversation) work(ctx context.Context, r *run) {
 	c.mu.Lock()
 	pending := c.pending

@@ -100,7 +100,7 @@ func (c *conversation) appendAs(id, source string, body event.Body) event.Event 
 	return e
 }
 
-// publish is called with mu held.
+// publish sends an event to all subscribers. The caller holds mu.
 func (c *conversation) publish(e event.Event) {
 	seq, stored := c.places[e.ID]
 	if !stored {
@@ -285,7 +285,7 @@ func (c *conversation) decide(ctx context.Context, accept bool, reason string) (
 	return true, nil
 }
 
-// die is the end of the process, for this conversation.
+// die ends the conversation's part of the process: its run and its subscribers.
 func (c *conversation) die() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -294,7 +294,8 @@ func (c *conversation) die() {
 	c.subscribers = map[subscriber]struct{}{}
 }
 
-// recover is what a server that starts does with what it finds.
+// recover takes the conversation over at the start of a server. A run that was under
+// way has failed.
 func (c *conversation) recover(l *life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

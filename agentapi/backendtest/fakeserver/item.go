@@ -66,7 +66,7 @@ func (c *conversation) abort(it *item, reason string) {
 	}
 }
 
-// tell is called with mu held.
+// tell sends a progress to all subscribers. The caller holds mu.
 func (c *conversation) tell(p progress) {
 	for s := range c.subscribers {
 		s.progress(p)

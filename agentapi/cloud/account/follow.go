@@ -32,7 +32,8 @@ func (p *pace) next(ctx context.Context) bool {
 	return true
 }
 
-// late is the error of a pace that has ended.
+// late returns the error of a pace that has ended: the caller's, or that the time is
+// over, with the last error.
 func (p *pace) late(ctx context.Context, doing string, last error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, errors.Join(ctx.Err(), last))

@@ -143,7 +143,8 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, c.refusal(r, res, key)
 }
 
-// refusal is the error of an answer with another status than success.
+// refusal reads the error out of an answer whose status is not a success. The text of
+// the answer comes without the key.
 func (c *Client) refusal(r Request, res *http.Response, key hidden.Text) error {
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxWordsB))
 	if err != nil {

@@ -49,7 +49,7 @@ func asked(err error) bool {
 	return ok && e.RetryAfter > 0
 }
 
-// unsent is a request that the caller ended while it waited.
+// unsent returns the error of a request that its caller ended while it waited.
 func (c *Client) unsent(r Request, err error) error {
 	return &Error{Method: r.method(), Host: c.root.Host, Path: r.Path, Kind: ErrUpstream, Err: errors.Join(err, errNotSent)}
 }

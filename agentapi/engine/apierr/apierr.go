@@ -16,12 +16,12 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
-// Refused is the error of a request that cannot be carried out as it is.
+// Refused returns the error of a request that cannot be carried out as it is.
 func Refused(msg string, err error) error {
 	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
 }
 
-// NotFound is the error of an unknown conversation.
+// NotFound returns the error of an unknown conversation.
 func NotFound(id string) error {
 	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; start a new one.", id)}
 }
@@ -73,8 +73,8 @@ func (o Opening) Explain(ctx context.Context, id string, err error) error {
 		"The conversation cannot be opened; check that the disk has free space and that ohgw's conversations directory is writable.")
 }
 
-// damaged is the error of a conversation with a damaged file. The place of the
-// file is for the log: a client has no business with directories of the server.
+// damaged logs the path of a damaged file and returns the error for the client without it:
+// a client has no business with directories of the server.
 func (o Opening) damaged(id string, err error) error {
 	o.Log.Error("a conversation is damaged", "conversation", id, "directory", store.Path(o.Dir, id), "err", err)
 	d, ok := errors.AsType[*store.DamageError](err)

@@ -13,8 +13,8 @@ func (c *Conversation) Close() error {
 	return c.end(errClosed, c.lease.close)
 }
 
-// CloseForChange is Close, where the conversation is opened again as soon as its directory
-// was changed. Its handles and streams end with control.ErrReopened.
+// CloseForChange closes the conversation like Close, for a directory that is changed and
+// then opened again. Its handles and streams end with control.ErrReopened.
 func (c *Conversation) CloseForChange() error {
 	return c.end(errReopened, c.lease.close)
 }

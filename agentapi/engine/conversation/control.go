@@ -33,8 +33,8 @@ func (c *Conversation) Run(ctx context.Context) error {
 
 var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done, or pause it first."}
 
-// Suspend is Pause that also sets the status of an idle conversation to paused, until a
-// client runs it.
+// Suspend pauses the run like Pause. An idle conversation gets the status paused, too,
+// until a client runs it.
 func (c *Conversation) Suspend(ctx context.Context) error {
 	return c.door.try(ctx, c.run.suspend)
 }

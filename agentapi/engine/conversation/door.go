@@ -48,13 +48,13 @@ const (
 // close has the goroutine end when it has done what it is at.
 func (d *door) close() { d.life = max(d.life, closing) }
 
-// closeFor is close, with the error that users of the conversation get.
+// closeFor closes the door and keeps the error that users of the conversation get.
 func (d *door) closeFor(why *agentapi.Error) {
 	d.close()
 	d.ended = why
 }
 
-// lose is close where another process has taken the conversation.
+// lose closes the door because another process has taken the conversation.
 func (d *door) lose(to error) {
 	d.close()
 	d.lost = to
@@ -217,7 +217,7 @@ func (d *door) over() bool {
 	}
 }
 
-// closed is the error of a conversation that is not open any more.
+// closed returns the error of a conversation that is not open any more.
 func (d *door) closed() error {
 	select {
 	case <-d.gone:
@@ -237,8 +237,8 @@ func (d *door) closed() error {
 	return errClosed
 }
 
-// unlessEnded is err, or that the conversation is closed: then the context of the question
-// ends, too, and either may be noticed first.
+// unlessEnded returns err, or the error of a closed conversation: then the context of the
+// question ends, too, and either may be noticed first.
 func (d *door) unlessEnded(err error) error {
 	if d.over() {
 		return d.closed()

@@ -56,9 +56,9 @@ func (r *run) prepare(j *job) error {
 	return nil
 }
 
-// toolsError is why tools could not be made, without the places of files. Their
-// own words for people come without the cause, which may be the output of a
-// stranger's program.
+// toolsError explains why the tools could not be made, without the paths of files. The
+// messages of a fault.Error come without its cause, which may be the output of an
+// unknown program.
 func toolsError(err error) error {
 	switch {
 	case failure.Unboxed(err):

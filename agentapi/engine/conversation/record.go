@@ -243,7 +243,7 @@ func (b *branch) settled() {
 	}
 }
 
-// storageError is an error of the disk, in words for people.
+// storageError turns an error of the disk into a message with the next step.
 func (b *branch) storageError(err error) error {
 	if err == nil {
 		return nil

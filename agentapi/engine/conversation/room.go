@@ -75,8 +75,8 @@ func (a *agent) plan(need condenser.Need, r room) (condenser.Cut, bool) {
 	return a.cfg.Condenser.Plan(a.branch.view, need, perImage(a.branch.model))
 }
 
-// tooLarge is the error for a message that fits into the model's context on no account,
-// with nothing before it. It is not stored: every later request would have it. What was
+// tooLarge refuses a message that does not fit into the model's context even with
+// nothing before it. It is not stored: every later request would have it. What was
 // accepted before stays accepted.
 func (r *run) tooLarge(d *delivery) error {
 	if d.kept || r.branch.model == nil || !r.branch.model.Info().Served {

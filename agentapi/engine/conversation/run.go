@@ -57,8 +57,8 @@ const (
 	waiting                 // actions wait for a person
 )
 
-// toEnd is one run: steps until the agent has answered or something ends it. At
-// its end the state is on the disk and everybody knows it.
+// toEnd carries out one run: it takes steps until the agent has answered or something
+// ends it. Then it saves the state and publishes it to all streams.
 func (r *run) toEnd() {
 	r.nudged, r.refused, r.tooLong, r.cuts = "", 0, 0, 0
 	r.costBefore = r.branch.stats.Cost()
@@ -183,7 +183,7 @@ func (r *run) finish(iteration int) (over bool, err error) {
 	return true, r.branch.setStatus(event.Finished)
 }
 
-// limited is the limit that a run has reached; nil for none.
+// limited returns the error of the limit that a run has reached; nil below all limits.
 func (r *run) limited(iteration int) error {
 	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.Cost() >= limit {
 		return &failure.LimitError{Code: "MaxBudgetReached", Detail: fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}

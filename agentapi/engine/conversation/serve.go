@@ -5,7 +5,9 @@ import (
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
-// serve is the conversation's goroutine: the only one that changes it.
+// serve runs the conversation's goroutine, the only one that changes it, until the
+// door closes. Then it ends the session and the streams, and starts to close the
+// tools.
 func (c *Conversation) serve() {
 	stop := c.lease.hold()
 	defer stop()

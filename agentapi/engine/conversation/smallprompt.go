@@ -51,7 +51,8 @@ func (a *agent) fitPrompt() {
 	}
 }
 
-// fit is fitPrompt for the path at hand, once.
+// fit replaces the system prompt of the current path by the small one, once. A stored
+// prompt that differs from today's full one stays.
 func (b *branch) fit(prompt func(small bool) *event.SystemPrompt) {
 	if b.fitted || b.view.Len() == 0 {
 		return

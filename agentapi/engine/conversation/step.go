@@ -174,8 +174,8 @@ func (r *run) keepShown() error {
 	return err
 }
 
-// unusable is what happens when the model gave no answer: some errors are
-// answered by a changed history, all others end the run.
+// unusable decides what follows a call of the model that gave no answer: some errors
+// change the history, and the run goes on; all others end the run.
 func (r *run) unusable(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

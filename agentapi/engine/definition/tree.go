@@ -102,7 +102,7 @@ func tooNested(line int) error {
 
 var place = pattern.Of(`^\[(\d+):\d+\] `)
 
-// yamlError is what a parser says, without the excerpt it prints.
+// yamlError returns what a parser says, with the line, without the excerpt it prints.
 func yamlError(err error) error {
 	e := &headError{line: 1, hint: "correct the front matter; a text with a colon needs quotes"}
 	text, _, _ := strings.Cut(err.Error(), "\n")

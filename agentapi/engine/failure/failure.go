@@ -62,7 +62,7 @@ func Unboxed(err error) bool {
 	return ok
 }
 
-// NoSandbox is the error of a run whose sandbox could not be started.
+// NoSandbox returns the error of a run whose sandbox could not be started.
 func NoSandbox(err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrSandbox, Msg: "The sandbox of the agent cannot be started; nothing was done outside of it.", Err: err, InProcess: true,

@@ -21,8 +21,8 @@ type absentError struct {
 	err   error
 }
 
-// absent is an error of a dial as an [absentError], or nil if a server may be
-// at the other end.
+// absent returns an error of a dial as an [absentError], or nil if a server may be at
+// the other end.
 func absent(host, proxy string, err error) error {
 	if netcause.IsRefused(err) || netcause.IsNoHost(err) {
 		return &absentError{host: host, proxy: proxy, err: err}

@@ -193,7 +193,8 @@ func repeatsItself(unit int) string {
 		"Ask in other words, or use a larger model. The setting repetition=allow lets such answers go on."
 }
 
-// unanswered is the error of an answer with nothing in it.
+// unanswered returns the error of an answer with nothing in it; nil if it has
+// something.
 func unanswered(b *wire.Builder) error {
 	switch {
 	case !b.Begun:

@@ -94,7 +94,7 @@ type wait struct {
 	told    event.Phase
 }
 
-// begin is a new request.
+// begin starts the clock of a new request.
 func (w *wait) begin(now time.Time) { w.started, w.first = now, time.Time{} }
 
 // loading says that the server loads the model.

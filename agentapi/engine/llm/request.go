@@ -172,7 +172,7 @@ func (m *model) request(ctx context.Context, keys *credentials, c *wire.Call) (*
 	return req, nil
 }
 
-// headers are those that say no secret.
+// headers sets the headers that hold no secret.
 func (m *model) headers(h http.Header, c *wire.Call) {
 	p := &m.cfg.Profile
 	if m.route.provider.prefix == "openrouter" {

@@ -77,7 +77,8 @@ func (g git) files(ctx context.Context, commit string) error {
 	return measure(g.dir)
 }
 
-// slow is the error of a call of git: that of the caller, or that git took too long.
+// slow chooses the error of a call of git: that git took too long, that the caller ended,
+// or other.
 func slow(ctx context.Context, err, other error) error {
 	if errors.Is(err, sandbox.ErrNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errSlow

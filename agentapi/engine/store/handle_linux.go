@@ -45,7 +45,8 @@ func (h handle) sync() error {
 	return h.named("sync", again(func() error { return syscall.Fsync(h.fd) }))
 }
 
-// close is not tried again: the number may be another file's by then.
+// close closes the file once. It does not try again after an interrupt: the number
+// may be another file's by then.
 func (h handle) close() error {
 	err := syscall.Close(h.fd)
 	if errors.Is(err, syscall.EINTR) {

@@ -63,8 +63,8 @@ func (b *builder) answeredByUser(i int) bool {
 	return ok && m.LLMMessage.Role == "user"
 }
 
-// system is the system message: static block, then the dynamic one. A second
-// system prompt, which only a damaged log has, is left out.
+// system puts the system message in front: the static block, then the dynamic one. A
+// second system prompt, which only a damaged log has, is left out.
 func (b *builder) system(p *event.SystemPrompt) {
 	if len(b.out) > 0 && b.out[0].Role == "system" {
 		return
@@ -94,8 +94,8 @@ func (b *builder) assistant(m event.LLMMessage) {
 	}
 }
 
-// batch is the calls of an answer that have a result, with their results. Text
-// and reasoning are those of the first call, answered or not.
+// batch appends the calls of an answer that have a result, then their results. Text and
+// reasoning are those of the first call, answered or not.
 func (b *builder) batch(actions []int) {
 	lead := b.actionAt(actions[0])
 	m := event.LLMMessage{

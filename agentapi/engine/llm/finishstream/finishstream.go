@@ -271,7 +271,8 @@ func (d *Decoder) endCharacter() {
 	d.utf = d.utf[:0]
 }
 
-// put is one decoded character of the string.
+// put adds one decoded character to the text or to the key. What is longer than the
+// key that is wanted is cut.
 func (d *Decoder) put(r rune) {
 	d.endSurrogate()
 	switch {

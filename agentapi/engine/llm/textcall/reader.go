@@ -215,7 +215,7 @@ func (r *Reader) emitText(s string) {
 	}
 }
 
-// name is the name of the tool that is called.
+// name records the name of the called tool, looks up its schema, and emits the call.
 func (r *Reader) name(name string) {
 	r.call.Name = strings.TrimSpace(name)
 	r.mode = inBody

@@ -321,7 +321,8 @@ func (b *Builder) claim() {
 // Calls is the number of calls so far.
 func (b *Builder) Calls() int { return len(b.calls) }
 
-// Err is ErrTooLong once the answer is longer than any model writes.
+// Err returns ErrTooLong once the answer is longer than any model writes, and the
+// error of an answer that repeats itself.
 func (b *Builder) Err() error {
 	if b.repeated != nil {
 		return b.repeated

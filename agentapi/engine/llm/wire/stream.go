@@ -41,5 +41,5 @@ func Frames(r io.Reader, b *Builder, each func(e sse.Event) (end bool, err error
 	}
 }
 
-// Broken is ErrCut with its cause.
+// Broken wraps ErrCut with its cause.
 func Broken(cause error) error { return fmt.Errorf("%w: %w", ErrCut, cause) }

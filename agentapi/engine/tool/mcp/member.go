@@ -103,7 +103,8 @@ func (m *member) renew(session *sdk.ClientSession) bool {
 	return err == nil && c.renew(session)
 }
 
-// explain is the error of a call in words.
+// explain returns the error of a call with what the server's connection knows about
+// it, without secrets.
 func (m *member) explain(err error) error {
 	if c, attached := m.attach(); attached == nil {
 		err = c.explain(err, &bounded.Tail{})
@@ -147,7 +148,7 @@ func (m *member) offer(list []*sdk.Tool) {
 	m.tools, m.leftOut, m.notes = tools, leftOut, notes
 }
 
-// partial is which tools of the server are left out, nil for none.
+// partial reports which tools of the server are left out; nil if it offers all.
 func (m *member) partial() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,7 @@ func failed(doing, why string) *Error { return &Error{text: "cannot " + doing + 
 
 func (e *Error) Error() string { return e.text }
 
-// Unwrap is the cause, where it means something.
+// Unwrap returns the cause, where it means something.
 func (e *Error) Unwrap() error { return e.err }
 
 // NeededError says that a person has to log in.
@@ -65,10 +65,10 @@ func (e *RefusedError) Error() string {
 // isCode is an error code of OAuth. Anything else is the text of a server.
 var isCode = pattern.Of(`^[a-z_]{1,40}$`)
 
-// Unfinished is an error of [Browser.Visit] that is told as it is.
+// Unfinished returns an error of [Browser.Visit] that users see as it is.
 func Unfinished(err error) error { return &Error{err.Error(), err} }
 
-// told is an error of the SDK without what a server has written.
+// told returns an error of the SDK without any text that a server has written.
 func told(doing string, err error) error {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return &Error{refused.Error(), refused}
@@ -107,7 +107,8 @@ func codeOf(code string) string {
 	return ""
 }
 
-// retrieval is a refusal of the token endpoint.
+// retrieval returns the error for a refusal of the token endpoint: its status and its
+// code, not its text.
 func retrieval(doing string, err *oauth2.RetrieveError) error {
 	status := 0
 	if err.Response != nil {
@@ -129,7 +130,7 @@ func over(err error) bool {
 	return false
 }
 
-// errStored is a failure of the store, which names no secret.
+// errStored returns the error for a failure of the store, which names no secret.
 func errStored(err error) error {
 	return &Error{"the stored login cannot be used: " + err.Error(), err}
 }

@@ -132,7 +132,8 @@ func (s source) Token() (*oauth2.Token, error) {
 	return &oauth2.Token{AccessToken: state.access()}, nil
 }
 
-// unlessLogin is err, nil where the next step is a login, or to say that one is needed.
+// unlessLogin returns err, or nil where the next step is to log in or to report that a
+// login is needed.
 func (h *Handler) unlessLogin(err error) error {
 	if Needed(err) || h.cfg.Browser != nil {
 		return nil
@@ -160,8 +161,8 @@ func (h *Handler) save(ctx context.Context, state State) error {
 	return nil
 }
 
-// Authorize is called when the server has refused a request. It renews the token, or
-// lets a person log in. The SDK repeats the request where it returns nil.
+// Authorize answers a refusal of the server: it renews the token, or lets a person log
+// in. The SDK repeats the request where it returns nil.
 func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	asked := challengeOf(resp)
 	if resp.StatusCode == http.StatusForbidden && !asked.wantsScope() {
