@@ -46,7 +46,7 @@ func (p *Pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is [net.Listener]'s.
+// Close implements [net.Listener].
 func (p *Pipes) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil

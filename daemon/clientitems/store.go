@@ -67,7 +67,8 @@ func (s *Store) Change(id string, f func(*Record) (Change, error)) error {
 	return s.change(id, true, f)
 }
 
-// Update is Change for a record that exists; else it is ErrNotFound.
+// Update changes a record like Change, and fails with ErrNotFound if it does not
+// exist.
 func (s *Store) Update(id string, f func(*Record) (Change, error)) error {
 	return s.change(id, false, f)
 }

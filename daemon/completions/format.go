@@ -66,7 +66,8 @@ func (api *API) FormOf(schema *structured.Schema, profile, question string) func
 	return (&former{api: api, schema: schema, profile: profile, question: question}).form
 }
 
-// form is the Form of a [run.Request].
+// form implements the Form of a [run.Request]: it converts the answer of the agent to a
+// document, and reports each attempt as progress.
 func (f *former) form(ctx context.Context, res *turn.Result, emit func(turn.Update)) error {
 	calls := 0
 	doc, err := f.schema.Form(ctx, f.question, res.Answer, func(ctx context.Context, prompt []structured.Message) (string, error) {
@@ -103,7 +104,7 @@ func (f *former) ask(ctx context.Context, prompt []structured.Message, spent *tu
 // errNoPlainLLM says that there is no way to ask an LLM without an agent.
 var errNoPlainLLM = &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This backend cannot ask the model without an agent."}
 
-// formError is why an answer is not in its format, as the end of a run.
+// formError explains why an answer is not in its format, as the end of a run.
 func formError(err error) error {
 	failed := &agentapi.Error{Kind: run.ErrForm, Err: cause(err)}
 	flaw, _ := errors.AsType[*structured.Flaw](err)
@@ -125,7 +126,7 @@ func isFlaw(err error) bool {
 	return ok
 }
 
-// cause is err for the log: a flaw and the sentence for the client may quote the
+// cause returns err for the log: a flaw and the sentence for the client may quote the
 // answer. It is of no kind of the seam, because the run itself has not failed.
 func cause(err error) error {
 	if isFlaw(err) {

@@ -162,7 +162,7 @@ func (api *API) completion(ctx context.Context, c *Call, profile string, task ho
 	return answer, err
 }
 
-// cannotAnswer is the problem of a direct call that failed.
+// cannotAnswer returns the problem of a direct call that failed.
 func (api *API) cannotAnswer(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -178,7 +178,7 @@ func (api *API) cannotAnswer(err error) error {
 	return gate.NewProblem(gate.CodeLLM, "The model sent no answer; try again.", err)
 }
 
-// withoutWords is err for the log: the sentence for the client may quote the
+// withoutWords returns err for the log: the sentence for the client may quote the
 // prompt.
 func withoutWords(err error) error {
 	e, ok := errors.AsType[*agentapi.Error](err)

@@ -101,7 +101,8 @@ func (l *Listener) drop(c *conn) {
 	}
 }
 
-// Follow is net/http's callback for the state of a connection.
+// Follow implements net/http's callback for the state of a connection. It lists the
+// idle connections, the oldest first.
 func (l *Listener) Follow(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {

@@ -21,7 +21,8 @@ type Owners struct {
 	Items *clientitems.Store
 }
 
-// Forget is run.Owners'.
+// Forget implements run.Owners: it deletes the items of a conversation and forgets
+// its owner.
 func (o Owners) Forget(conversation string) error {
 	return errors.Join(o.Items.Delete(conversation), o.Store.Forget(conversation))
 }
@@ -150,7 +151,8 @@ func (api *API) removeUnused(access run.Access, id string, missing error) error 
 	return api.core.Runs.Discard(id)
 }
 
-// stored is err as that of the state directory, where the disk is its reason.
+// stored marks err as one of the state directory, unless a record or the request is
+// the reason.
 func stored(err error) error {
 	for _, known := range []error{clientitems.ErrNewer, clientitems.ErrDamaged, clientitems.ErrFull, clientitems.ErrNotFound} {
 		if errors.Is(err, known) {

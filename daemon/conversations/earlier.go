@@ -51,7 +51,7 @@ func (e *earlier) Compose() (text string, err error) {
 	return openai.QuoteAdded(turns[:n], openai.MaxQuote), nil
 }
 
-// Begin is run.Earlier's. The items are marked just before the message is sent: a
+// Begin implements run.Earlier. It marks the items just before the message is sent: a
 // crash between the two leaves them untold, and none is told twice.
 func (e *earlier) Begin() error {
 	if len(e.told.Told) == 0 {
@@ -77,7 +77,7 @@ func (e *earlier) repeated(turns []openai.Turn) int {
 	return 0
 }
 
-// End is run.Earlier's.
+// End implements run.Earlier. It takes the marks back if the run did not begin.
 func (e *earlier) End(began bool) {
 	if !e.found || !began && !e.marked {
 		return

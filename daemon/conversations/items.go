@@ -113,7 +113,7 @@ func (api *API) ListItems() gate.Handler {
 	})
 }
 
-// explainItems is the problem of a list: an event that is not in the log is one
+// explainItems returns the problem of a list. An event that is not in the log is one
 // that the client named.
 func explainItems(err error) error {
 	p := gate.Explain(err)

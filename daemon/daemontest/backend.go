@@ -129,7 +129,7 @@ func (b *Backend) Resync() {
 	}
 }
 
-// Unavailable is an error of a backend that is down.
+// Unavailable returns an error of a backend that is down.
 func Unavailable() error {
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent-server at 127.0.0.1:8000 cannot be reached."}
 }

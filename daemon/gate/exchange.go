@@ -171,7 +171,7 @@ func (x *Exchange) Encode(v any) error {
 	return x.WriteJSON(http.StatusOK, append(body, '\n'))
 }
 
-// StreamHeaders are those of every stream.
+// StreamHeaders sets the headers of every stream.
 func (x *Exchange) StreamHeaders() {
 	h := x.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")

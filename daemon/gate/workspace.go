@@ -112,7 +112,7 @@ func (core *Core) keepsReadOnly(ctx context.Context) bool {
 	return level == "full" || level == "reduced"
 }
 
-// outsideWorkspace is the problem with a directory outside of roots. It says the
+// outsideWorkspace returns the problem with a directory outside of roots. It says the
 // same whether the directory exists or not.
 func outsideWorkspace(path string, roots []string) error {
 	return forbiddenWorkspace("The directory " + path + " is outside the directories that this request may choose: " + strings.Join(roots, ", ") + ".")

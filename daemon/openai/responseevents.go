@@ -107,7 +107,7 @@ func (e *ResponseEvents) Thought(piece string) {
 	}
 }
 
-// Refuse is a message that says why there is no answer in the form that was asked
+// Refuse writes a message that says why there is no answer in the form that was asked
 // for.
 func (e *ResponseEvents) Refuse(reason string) {
 	if e.open {
@@ -156,7 +156,7 @@ func (e *ResponseEvents) Text(piece string) {
 	}
 }
 
-// Beat is an event without news.
+// Beat writes an event without news, which keeps the connection alive.
 func (e *ResponseEvents) Beat() {
 	if !e.open {
 		e.openItem(false)

@@ -221,7 +221,7 @@ func (p *response) release() {
 	}
 }
 
-// explain is err as it is about this request.
+// explain returns err as it is about this request, whose member is input.
 func (p *response) explain(err error) error {
 	if problem, ok := errors.AsType[*gate.Problem](err); ok && problem.Wire.Param == "messages" {
 		return problem.About("input")
@@ -307,7 +307,7 @@ func (p *response) chain() []openai.Turn {
 	return turns
 }
 
-// notStored is told that the end of a response could not be stored.
+// notStored logs that the end of a response could not be stored.
 func (api *API) notStored(err error) {
 	api.core.Logger.Error("cannot store response", "err", err)
 }

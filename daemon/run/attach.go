@@ -140,7 +140,7 @@ func (a *Attachment) Undelivered() {
 // detached; at once where another request waits for it.
 func (a *Attachment) Close() { a.close(!a.delivered) }
 
-// Forgo is Close for a client that wants something else than this job.
+// Forgo closes the attachment for a client that wants something else than this job.
 func (a *Attachment) Forgo() { a.close(a.took) }
 
 func (a *Attachment) close(owed bool) {

@@ -64,7 +64,7 @@ type SwitchError struct{ Err error }
 // Error is that of the backend.
 func (e *SwitchError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error of the backend.
+// Unwrap returns the error of the backend.
 func (e *SwitchError) Unwrap() error { return e.Err }
 
 func switchError(err error) error {

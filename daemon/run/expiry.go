@@ -39,7 +39,7 @@ func (q expiries) Swap(i, j int) {
 	q[i].place, q[j].place = i+1, j+1
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (q *expiries) Push(x any) {
 	s := x.(*oneShot)
 	s.place = len(*q) + 1

@@ -76,7 +76,7 @@ func (j *job) publish(u turn.Update) {
 	j.delivery.publish(u)
 }
 
-// run is the job's goroutine. The result is a pointer below it: a job waits for
+// run runs the job's goroutine. The result is a pointer below it: a job waits for
 // most of its life, and its stack with it.
 func (j *job) run() {
 	res := new(turn.Result)
@@ -132,7 +132,7 @@ func (j *job) replayRecord(res *turn.Result) error {
 	return err
 }
 
-// early is err as the end of a job that started nothing: who ended it says why.
+// early returns err as the end of a job that started nothing: who ended it says why.
 func (j *job) early(err error) error {
 	if cause := context.Cause(j.life.ctx); cause != nil {
 		err = cause

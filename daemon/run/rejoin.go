@@ -64,9 +64,9 @@ func interrupt(life context.Context, end context.CancelCauseFunc, conv agentapi.
 	<-life.Done()
 }
 
-// stoppedBy is err as it is for a run whose context ended for a cause; nil: it
-// did not. An interrupt that the agent obeyed ends in a result; who asked for
-// it says what the result means.
+// stoppedBy returns err as it is for a run whose context ended for a cause, nil
+// without one. An interrupt that the agent obeyed ends in a result; who asked for it
+// says what the result means.
 func stoppedBy(cause error, started bool, outcome turn.Outcome, err error) error {
 	if cause == nil || err == nil && outcome != turn.Interrupted {
 		return err

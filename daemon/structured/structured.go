@@ -87,7 +87,7 @@ func (nowhere) Load(string) (any, error) {
 	return nil, errors.New("a schema may refer only to its own parts, such as #/$defs/name")
 }
 
-// schemaError is why a schema cannot be used, in words about the schema alone.
+// schemaError explains why a schema cannot be used, in words about the schema alone.
 func schemaError(err error) error {
 	if of, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		err = of.Err

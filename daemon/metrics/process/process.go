@@ -57,7 +57,7 @@ func (s *system) memory(resident, virtual uint64) {
 	s.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", float64(virtual))
 }
 
-// limits are the most files and the most bytes of virtual memory.
+// limits adds the largest numbers of files and of bytes of virtual memory.
 func (s *system) limits(files, virtual uint64) {
 	s.gauge("process_max_fds", "Maximum number of open file descriptors.", float64(files))
 	s.gauge("process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.", float64(virtual))

@@ -56,7 +56,7 @@ func (pool *Pool) Worktree(ctx context.Context, conversation, dir string) (conve
 	return made, os.MkdirAll(made.Dir, 0o750)
 }
 
-// exceptExit is err, if git could not be run at all.
+// exceptExit returns err if git could not be run at all; nil if git ran and failed.
 func exceptExit(err error) error {
 	if _, failed := errors.AsType[*sandbox.ExitError](err); failed {
 		return nil

@@ -158,7 +158,7 @@ func checkAuth(strategy string, a *pydantic.Object) string {
 	return strategy
 }
 
-// checkClient is how a server knows the program that asks a person to log in.
+// checkClient validates how a server knows the program that asks a person to log in.
 func checkClient(c *pydantic.Object) {
 	if c == nil {
 		return
@@ -175,7 +175,7 @@ func checkClient(c *pydantic.Object) {
 	c.Only("type", "client_auth_method", "scopes", "client_name", "client_metadata_url", "client_id", "client_secret", "additional_client_metadata")
 }
 
-// checkLogin is what a client has kept of a login.
+// checkLogin validates what a client has kept of a login.
 func checkLogin(l *pydantic.Object) {
 	if l == nil {
 		return

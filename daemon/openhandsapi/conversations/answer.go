@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openhandsapi/wire"
 )
 
-// answer is the last answer of the agent in the whole log, "" if there is none.
+// answer sends the last answer of the agent in the whole log, "" if there is none.
 func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	id, err := wire.ConversationID(r)
 	if err != nil {

@@ -112,8 +112,8 @@ func (s *server) isolate(ctx context.Context, parent control.Conversation, ch *c
 	return nil
 }
 
-// sharedInstead is err; that there can be no worktree is told of the member isolation, by
-// which the client can do without one.
+// sharedInstead returns err. If no worktree is possible, the fault is about the member
+// isolation, by which the client can do without one.
 func sharedInstead(err error) error {
 	e, ok := errors.AsType[*pydantic.Error](err)
 	if !ok {

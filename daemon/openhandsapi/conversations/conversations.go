@@ -155,7 +155,8 @@ func (s *server) with(ctx context.Context, id string, do func(ctx context.Contex
 	return do(ctx, c)
 }
 
-// bare is err; that a conversation is not there is told by the phrase of the status.
+// bare returns err. If it is that a conversation does not exist, the answer has only
+// the phrase of the status.
 func bare(err error) error {
 	if errors.Is(err, agentapi.ErrConversationNotFound) {
 		return &wire.Error{Status: http.StatusNotFound, Err: err}
@@ -163,7 +164,8 @@ func bare(err error) error {
 	return err
 }
 
-// missing is err; that a conversation is not there is told in a sentence.
+// missing returns err. If it is that a conversation does not exist, the answer has
+// the sentence.
 func missing(err error, sentence string) error {
 	if errors.Is(err, agentapi.ErrConversationNotFound) {
 		return &wire.Error{Status: http.StatusNotFound, Detail: sentence, Err: err}

@@ -122,7 +122,7 @@ func (s *server) switchProfile(w http.ResponseWriter, r *http.Request) error {
 // profileName is what a profile can be called.
 var profileName = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
-// unknownProfile is err in the agent-server's words where it is about a profile.
+// unknownProfile returns err, in the agent-server's words where it is about a profile.
 func unknownProfile(err error, name string) error {
 	if errors.Is(err, agentapi.ErrProfileNotFound) {
 		if !profileName().MatchString(name) {

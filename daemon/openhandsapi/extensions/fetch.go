@@ -38,7 +38,7 @@ func (d detail) String() string {
 	return "{'code': '" + d.Code + "', 'message': '" + strings.ReplaceAll(d.Msg, "'", `\'`) + "'}"
 }
 
-// explain is the answer for a fetch that failed, without the values of secrets.
+// explain returns the answer for a fetch that failed, without the values of secrets.
 func explain(err error, s secrets) error {
 	failed, ok := errors.AsType[*FetchError](err)
 	if !ok {

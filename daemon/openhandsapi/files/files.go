@@ -95,7 +95,7 @@ func cleanPath(path string) (string, error) {
 	return clean, nil
 }
 
-// failure is the answer for an error of files; missing is the text of a 404.
+// failure returns the answer for an error of files; missing is the text of a 404.
 func failure(err error, missing string) error {
 	switch {
 	case err == nil:

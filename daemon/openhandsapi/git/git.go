@@ -140,7 +140,8 @@ func (r repository) parse(ctx context.Context, name string) string {
 	return out
 }
 
-// answer is the answer for a failure: empty is that for what is in no repository.
+// answer returns the answer for a failure. What is in no repository gets the answer
+// empty with status 200.
 func answer(w http.ResponseWriter, err error, empty any) error {
 	if errors.Is(err, errNoRepository) {
 		wire.WriteJSON(w, http.StatusOK, empty)

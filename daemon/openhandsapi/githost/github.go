@@ -138,7 +138,7 @@ func (a *asking) page(ctx context.Context, number int) (list []repository, next 
 	return list, following(res.Header.Get("Link")), nil
 }
 
-// failed is the failure of a search, in an agent-server's words.
+// failed returns the failure of a search, in an agent-server's words.
 func failed(status int, cause error) error {
 	return &wire.Error{Status: status, Detail: "GitHub repository search failed", Err: cause}
 }
@@ -151,7 +151,8 @@ func unreachable(err error) error {
 	return failed(http.StatusBadGateway, err)
 }
 
-// refused is the answer for a status of GitHub other than success.
+// refused returns the failure for a status of GitHub other than success. A fault of
+// GitHub's own becomes a 502.
 func refused(status int) error {
 	err := fmt.Errorf("GitHub answered with status %d", status)
 	switch {

@@ -53,7 +53,7 @@ func (t *tape) add(f frame) {
 	t.wake()
 }
 
-// end is the last that readers hear.
+// end ends the tape with err for all readers. Only the first error counts.
 func (t *tape) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

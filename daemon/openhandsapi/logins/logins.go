@@ -162,8 +162,8 @@ func (l *Logins) job(id string) (*job, error) {
 // errSlow ends a login whose servers take too long.
 var errSlow = errors.New("the server did not answer in time")
 
-// run is the whole login. The time that the client allows is that of the servers: the
-// person has time of their own.
+// run carries out the whole login. The time that the client allows is that of the
+// servers: the person has time of their own.
 func (l *Logins) run(j *job, t catalogue.Trial) {
 	ctx, cancel := context.WithCancelCause(l.life)
 	defer cancel(nil)

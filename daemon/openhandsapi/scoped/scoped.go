@@ -112,7 +112,7 @@ func (s *server) check(r *http.Request) (id, dir string, err error) {
 	return id, dir, nil
 }
 
-// notThere is err; an unknown conversation is named.
+// notThere returns err; the answer for an unknown conversation names it.
 func notThere(id string, err error) error {
 	if errors.Is(err, agentapi.ErrConversationNotFound) {
 		return &wire.Error{Status: http.StatusNotFound, Detail: "Conversation not found: " + id, Err: err}
