@@ -197,7 +197,7 @@ func (a *Agent) open(ctx context.Context) (gateway.Endpoint, error) {
 	return a.endpoint, nil
 }
 
-// problem is an error as the editor shows it.
+// problem logs an error and returns it as the editor shows it.
 func (a *Agent) problem(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok || ctx.Err() != nil {
 		return err

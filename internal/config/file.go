@@ -143,7 +143,7 @@ func unreadable(path string, err error) error {
 	return &fault.Error{Msg: "cannot read the config file " + path, Hint: hint, Code: fault.Usage, Err: storage.Cause(err)}
 }
 
-// broken is the error for a file that is not TOML: mistyped, or only half of it
+// broken returns the error for a file that is not TOML: mistyped, or only half of it
 // was written.
 func broken(path string, err error) error {
 	msg := "the config file " + path + " is not valid"

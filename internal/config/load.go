@@ -234,7 +234,7 @@ func split(s string) []string {
 	return items
 }
 
-// invalid is the error for one value. A value that holds a secret is not said.
+// invalid returns the error for one value, without the value if it holds a secret.
 func invalid(name, value string, err error) error {
 	msg := fmt.Sprintf("%s is %q", name, value)
 	switch {

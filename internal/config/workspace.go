@@ -105,7 +105,7 @@ func (s *Settings) takeWorkspaces(tables map[string]map[string]any) error {
 	return nil
 }
 
-// usage is the error for a file or a command line that says what cannot be.
+// usage returns the error for a file or a command line that says what cannot be.
 func usage(msg, hint string) error {
 	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Usage}
 }

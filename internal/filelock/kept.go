@@ -17,7 +17,7 @@ type Kept struct {
 // Keep makes a Kept and touches nothing yet.
 func Keep(path string, opts Options) *Kept { return &Kept{path: path, opts: opts} }
 
-// Lock is [Acquire].
+// Lock waits for the lock like [Acquire].
 func (k *Kept) Lock(ctx context.Context) error {
 	w := newWaiter(k.path, k.opts)
 	defer w.stop()

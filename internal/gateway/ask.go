@@ -100,7 +100,7 @@ func (a *asking) run(ctx context.Context, show func(Piece) bool) error {
 	}
 }
 
-// gone is the end of all patience.
+// gone returns the error that ends all attempts: the gateway cannot be reached again.
 func (a *asking) gone(err error) error {
 	a.settled = true // the gateway is lost: nothing can be stopped
 	e, ok := errors.AsType[*Error](err)
@@ -198,7 +198,7 @@ func (a *asking) noAnswer(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refusedOnce is the error for an answer that is not 200. One that only says
+// refusedOnce returns the error for an answer that is not 200. One that only says
 // that the gateway is not back yet is worth another try.
 func (a *asking) refusedOnce(res *http.Response) error {
 	e := a.c.refused(res)
@@ -209,7 +209,8 @@ func (a *asking) refusedOnce(res *http.Response) error {
 	return e
 }
 
-// broken is the error for a stream that did not come to its end.
+// broken returns the error for a stream that did not come to its end. A lost
+// connection is worth another try.
 func (a *asking) broken(ctx context.Context, err error) error {
 	if f, ok := errors.AsType[*frameError](err); ok {
 		a.settled = true

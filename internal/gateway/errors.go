@@ -25,7 +25,7 @@ var errSilent = errors.New("no data and no keep-alive for a while")
 // errCut is a stream that ended before its answer did.
 var errCut = errors.New("the connection was closed before the answer was complete")
 
-// unreachable is the error for a gateway that does not answer, or ctx's.
+// unreachable returns the error for a gateway that does not answer, or ctx's.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

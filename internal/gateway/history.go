@@ -127,7 +127,8 @@ func (c *Client) call(ctx context.Context, method, path string, out any) error {
 	return c.within(ctx, historyTimeout, method, path, nil, out)
 }
 
-// within is call with a limit of its own and a body of JSON, which may be nil.
+// within calls the gateway like call, with a limit of its own and a body of JSON,
+// which may be nil.
 func (c *Client) within(ctx context.Context, timeout time.Duration, method, path string, body []byte, out any) error {
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -25,7 +25,7 @@ type cause struct {
 func (c *cause) Error() string { return c.text }
 func (c *cause) Unwrap() error { return c.err }
 
-// Of is an error whose text is the part that people need. It unwraps to what the
+// Of returns an error whose text is the part that people need. It unwraps to what the
 // error is, without the URL. An error that is not of the network stays as it is.
 func Of(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {

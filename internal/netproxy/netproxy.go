@@ -77,7 +77,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the proxy %s refuses to connect to %s: %d %s", e.Proxy, e.Target, e.Status, http.StatusText(e.Status))
 }
 
-// Connected is for http.Transport.OnProxyConnectResponse: its error is a
+// Connected implements http.Transport.OnProxyConnectResponse: its error is a
 // *RefusedError where net/http's own is only the text of the status.
 func Connected(_ context.Context, proxy *url.URL, asked *http.Request, answered *http.Response) error {
 	if answered.StatusCode == http.StatusOK {

@@ -139,7 +139,8 @@ type MountError struct {
 func (e *MountError) Error() string { return e.Err.Error() }
 func (e *MountError) Unwrap() error { return e.Err }
 
-// mounted is the error of a change of the name at path.
+// mounted returns the error of a change of the name at path, a [*MountError] if a mount is
+// the reason.
 func mounted(path string, err error) error {
 	if err != nil && atomicfile.IsMount(err) {
 		return &MountError{path, err}

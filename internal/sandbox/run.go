@@ -43,8 +43,8 @@ func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.D
 	return outcome(ctx, killed, code, err, written)
 }
 
-// outcome is the error of a program that has ended: ctx's where that killed it, its own, that
-// of its exit code, or written, that of its output.
+// outcome returns the error of a program that has ended: ctx's where that killed it, its own,
+// that of its exit code, or written, that of its output.
 func outcome(ctx context.Context, killed bool, code int, err, written error) error {
 	switch {
 	case killed && ctx.Err() != nil:

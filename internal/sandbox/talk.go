@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Talk is [Run] with an input, and with the output and the errors apart: two writers,
-// to which it writes at the same time. A program that does not read its input is not an error.
+// Talk runs a program like [Run], with an input, and with the output and the errors apart: two
+// writers, to which it writes at the same time. A program that does not read its input is not
+// an error.
 func Talk(ctx context.Context, box Box, p Program, input []byte, out, errs io.Writer, patience time.Duration) error {
 	var inner, outer [3]*os.File
 	defer func() {

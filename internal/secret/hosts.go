@@ -198,7 +198,7 @@ func (r *Resolver) BindOld(ctx context.Context, s Subject, names []string) error
 	return hosts.SetHost(ctx, name, r.HostOf(s))
 }
 
-// bound is why the stored key of a profile is not for the host of the profile; nil if
+// bound explains why the stored key of a profile is not for the host of the profile; nil if
 // it is. A key that was stored by an older ohgw has no host yet.
 func (r *Resolver) bound(s Subject) error {
 	hosts, ok := r.keys.(HostStore)
@@ -212,8 +212,8 @@ func (r *Resolver) bound(s Subject) error {
 	return err
 }
 
-// Elsewhere is why the key that is stored for a profile is not given to it; nil if none
-// is stored, or if it is given. names is as for Locate.
+// Elsewhere explains why the key that is stored for a profile is not given to it; nil if
+// none is stored, or if it is given. names is as for Locate.
 func (r *Resolver) Elsewhere(s Subject, names []string) error {
 	if _, stored := slices.BinarySearch(names, ProfileEntry(s.Base, s.Profile, s.Field)); !stored {
 		return nil
@@ -221,9 +221,9 @@ func (r *Resolver) Elsewhere(s Subject, names []string) error {
 	return r.bound(s)
 }
 
-// Refused is why Locate finds no key where there is one: it was stored for another host,
-// or what a variable has is not a key. It is nil if there is no such key. names is as for
-// Locate.
+// Refused explains why Locate finds no key where there is one: it was stored for another
+// host, or what a variable has is not a key. It is nil if there is no such key. names is as
+// for Locate.
 func (r *Resolver) Refused(s Subject, names []string) error {
 	if err := r.Elsewhere(s, names); err != nil {
 		return err
@@ -231,9 +231,9 @@ func (r *Resolver) Refused(s Subject, names []string) error {
 	return r.variableError(s)
 }
 
-// Unusable is why a call without a key is not even tried, from the error of Resolve: there
-// is a key, and the user should know why it is not sent. It is nil where nothing has a
-// key. A provider that asks for no key is called without one, on this machine or at its
+// Unusable explains, from the error of Resolve, why a call without a key is not even tried:
+// there is a key, and the user should know why it is not sent. It is nil where nothing has
+// a key. A provider that asks for no key is called without one, on this machine or at its
 // usual place.
 func (r *Resolver) Unusable(s Subject, err error) error {
 	if variable, ok := errors.AsType[*VariableError](err); ok {
@@ -246,8 +246,8 @@ func (r *Resolver) Unusable(s Subject, err error) error {
 	return nil
 }
 
-// variableError is why the variable for a profile has no usable key; nil if it has one, or
-// there is none.
+// variableError explains why the variable for a profile has no usable key; nil if it has
+// one, or there is none.
 func (r *Resolver) variableError(s Subject) error {
 	if variable, text := r.env.find(ProviderEntry(ProviderOf(s.Model), s.Field)); variable != "" && r.environment(s).Name != "" {
 		_, err := ParseVariable(variable, text)

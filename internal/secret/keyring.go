@@ -222,9 +222,9 @@ func (k *Keyring) usable() error {
 	return nil
 }
 
-// gaveUp is the error of a call that took too long, or that its caller ended.
-// After the first the keyring is left alone, until some call ends after all:
-// then its prompt was answered.
+// gaveUp returns the error of a call that took too long, or that its caller ended. After the
+// first the keyring is left alone, until some call ends after all: then its prompt was
+// answered.
 func (k *Keyring) gaveUp(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if _, late := errors.AsType[*UnavailableError](cause); late {

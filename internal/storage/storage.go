@@ -51,7 +51,7 @@ func Of(err error) Kind {
 	return Other
 }
 
-// Cause is err without the path, which the message around it has already.
+// Cause returns err without the path, which the message around it has already.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

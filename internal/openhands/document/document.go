@@ -184,7 +184,7 @@ type Snapshot struct {
 	Sealed *GateError
 }
 
-// Err is the Gate as an error.
+// Err returns the Gate as an error.
 func (s Snapshot) Err() error {
 	if s.Gate == nil {
 		return nil

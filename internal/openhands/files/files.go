@@ -93,7 +93,7 @@ func faultsOf(list []pydantic.Fault, at ...any) []pydantic.Fault {
 	return out
 }
 
-// busy is err as a failure of the lock, or err.
+// busy returns err, as a Busy error if it is a failure of the lock.
 func busy(err error) error {
 	if document.IsLockError(err) {
 		return &openhands.Error{Kind: openhands.Busy, Msg: "Profile store is busy. Please retry.", Err: err}

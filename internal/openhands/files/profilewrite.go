@@ -170,7 +170,8 @@ func (s *LLMProfiles) Activate(ctx context.Context, name string) error {
 	return s.failure(name, err)
 }
 
-// failure is why something could not be done with a profile.
+// failure explains, in OpenHands' words, why something could not be done with a
+// profile.
 func (s *LLMProfiles) failure(name string, err error) error {
 	switch {
 	case err == nil:

@@ -81,7 +81,7 @@ func (s *AgentProfiles) resolve(id, llmName string, danglingMeta func(shape.Tree
 	return launch, err
 }
 
-// badLaunch is an agent that cannot be made of its recipe.
+// badLaunch returns the error of an agent that cannot be made of its recipe.
 func badLaunch(err error) error {
 	return &openhands.Error{
 		Kind: openhands.Invalid, Msg: err.Error(), Detail: map[string]any{"code": "invalid_agent_launch", "message": err.Error()}, Err: err,

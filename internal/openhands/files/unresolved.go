@@ -42,7 +42,8 @@ func (u unresolved) refuse(problems []string) error {
 	}}
 }
 
-// unlaunchable is why the LLM profile of a recipe cannot be used, in OpenHands' form.
+// unlaunchable explains why the LLM profile of a recipe cannot be used, in OpenHands'
+// form.
 func unlaunchable(name string, err error) error {
 	why, ok := errors.AsType[*openhands.Error](err)
 	if !ok || why.Kind != openhands.Invalid {

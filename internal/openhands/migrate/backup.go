@@ -59,8 +59,8 @@ func newBackup(parent string, now time.Time) (*backup, error) {
 	return &backup{dir: dir, manifest: manifest}, nil
 }
 
-// add is done when the copy, its line and their names are on the disk. When it
-// fails, nothing of the file is in the backup.
+// add copies a file into the backup. It returns when the copy, its line and their
+// names are on the disk. When it fails, nothing of the file is in the backup.
 func (b *backup) add(f document.File, before, after []byte) error {
 	b.n++
 	name := fmt.Sprintf("%05d-%s", b.n, filepath.Base(f.Path))

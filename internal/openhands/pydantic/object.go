@@ -40,8 +40,8 @@ func (o *Object) note(r *Refusal, loc []any, raw json.RawMessage) {
 	*o.wrong = append(*o.wrong, r.At(loc, Shown(raw, loc...)))
 }
 
-// Err is an [*Error] with what is wrong with the object and those inside of it; nil if
-// nothing is.
+// Err returns an [*Error] with what is wrong with the object and those inside of it; nil
+// if nothing is.
 func (o *Object) Err() error {
 	if len(*o.wrong) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (o *Object) Need(name string) bool {
 	return ok
 }
 
-// NeedAlone is Need, for a body of which this is the only member.
+// NeedAlone requires a member like Need, for a body of which this is the only member.
 func (o *Object) NeedAlone(name string) {
 	if _, ok := o.members[name]; !ok {
 		*o.wrong = append(*o.wrong, Missing().At(o.at(name), nil))

@@ -78,8 +78,8 @@ func dropACPModel(e *editor) {
 	}
 }
 
-// dropSwitches is for settings that have switches although their number says that they
-// have none. They mean nothing.
+// dropSwitches deletes switches of settings whose number says that they have none.
+// They mean nothing.
 func dropSwitches(e *editor) {
 	e.delete(subAgents)
 	e.delete(switchLLM)

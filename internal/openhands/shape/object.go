@@ -76,7 +76,7 @@ func (r *Reader) fault(refused *pydantic.Refusal, loc []any) {
 	r.faults = append(r.faults, refused.At(loc, nil))
 }
 
-// faultOf is fault for an object with a member that is wrong.
+// faultOf adds a fault for an object with a member that is wrong.
 func (r *Reader) faultOf(member string, refused *pydantic.Refusal, loc []any) {
 	r.fault(refused, loc)
 	r.faults[len(r.faults)-1].Member = member

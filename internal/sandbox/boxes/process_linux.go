@@ -34,7 +34,8 @@ func (p *process) hasStarted(pid int, err error) {
 	})
 }
 
-// hasEnded is called once: the process is not in the map any more.
+// hasEnded records the exit code and wakes those who wait. It is called once: the
+// process is not in the map any more.
 func (p *process) hasEnded(code int, _ error) {
 	p.code = code
 	close(p.ended)

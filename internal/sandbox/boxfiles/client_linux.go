@@ -137,7 +137,7 @@ func infoOf(said answer) (fs.FileInfo, error) {
 	return said.Info, nil
 }
 
-// doubt is the error for an answer that the program does not give by itself.
+// doubt returns the error for an answer that the program does not give by itself.
 func doubt(err error) error {
 	if err == nil {
 		return nil

@@ -142,7 +142,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// err is the error outside.
+// err returns the failure as the error that a caller outside of the sandbox gets.
 func (f *failure) err(op, at string) error {
 	switch {
 	case f.Kind == kindSize:

@@ -214,7 +214,7 @@ func (b *Broker) connect(s *stream, address []byte) error {
 	return unix.Connect(s.fd, s.sockaddr(at))
 }
 
-// disconnect is a connect to nothing.
+// disconnect dissolves the association of a socket: it connects it to no address.
 func disconnect(fd int) error {
 	return rawConnect(fd, make([]byte, unix.SizeofSockaddrInet4))
 }

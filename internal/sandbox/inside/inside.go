@@ -92,7 +92,7 @@ type Start struct {
 	Terminal bool     `json:"terminal"`
 }
 
-// Err is the error of a message, nil if it has none.
+// Err returns the error of a message, nil if it has none.
 func (m *Message) Err() error {
 	switch {
 	case m.Error == "" && m.Errno == 0:

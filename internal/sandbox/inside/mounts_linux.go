@@ -277,7 +277,9 @@ func over(from, at string, readonly bool) error {
 	return unix.MoveMount(fd, "", to, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// finish is what comes after the trees are in place.
+// finish completes the file system after the trees are in place: pins, protected
+// paths, resolv.conf, hosts and .gitconfig. Then it makes the masks read-only and
+// enters the home directory.
 func (m *mounts) finish() error {
 	for _, dir := range m.policy.Pins() {
 		if err := over(dir, dir, false); err != nil {

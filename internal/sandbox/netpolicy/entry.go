@@ -117,8 +117,8 @@ func parsePreset(name string) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s is not a preset: %s", Quote("@"+name), hint)
 }
 
-// mistaken is the error for what people write instead of a host. It never shows a
-// text that may contain a password.
+// mistaken returns the error for what people write instead of a host. It never shows
+// a text that may contain a password.
 func mistaken(text string) error {
 	switch {
 	case text == "":

@@ -158,7 +158,7 @@ func number(label string) (uint64, bool) {
 	return n, err == nil
 }
 
-// spelling is the error for a name that is an address in disguise.
+// spelling returns the error for a name that is an address in disguise.
 func spelling(text string, addr netip.Addr) error {
 	if !addr.IsValid() {
 		return fmt.Errorf("%s is not a host name: its last part is a number", Quote(text))

@@ -63,7 +63,7 @@ type expanded struct {
 	err    error
 }
 
-// joined is one error for those of all presets.
+// joined returns one error for those of all presets, in a steady order.
 func joined(all map[string]error) error {
 	var errs []string
 	for _, err := range all {

@@ -132,7 +132,8 @@ func (f *filter) flags(arg, mask uint32) {
 	f.ret(unix.SECCOMP_RET_ALLOW)
 }
 
-// section is what decides about one call. It must end with a return.
+// section adds the instructions that decide about one call. They must end with a
+// return.
 func (f *filter) section(number uint32, decide func(*filter)) {
 	inner := &filter{}
 	decide(inner)

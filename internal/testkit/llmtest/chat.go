@@ -15,7 +15,7 @@ import (
 // tool call are streamed.
 const argsPiece = 12
 
-// listModels is GET /v1/models.
+// listModels answers GET /v1/models.
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	names := s.models

@@ -76,7 +76,7 @@ func (c *chat) flush() error {
 	return http.NewResponseController(c.w).Flush()
 }
 
-// beginning is what comes before the first words.
+// beginning sends what comes before the first words.
 func (c *chat) beginning() error {
 	if c.has(EmptyChoices) {
 		if err := c.frame(encode(c.completion("chat.completion.chunk"))); err != nil {
@@ -86,7 +86,7 @@ func (c *chat) beginning() error {
 	return c.delta(chatContent{Role: "assistant", Content: ""})
 }
 
-// ending is what comes behind the last words.
+// ending sends what comes behind the last words.
 func (c *chat) ending(reply Reply, withUsage bool) error {
 	if !c.has(NoFinish) {
 		stop := reply.stop()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// listRequests is GET /requests: what a test that is not Go asserts on.
+// listRequests answers GET /requests: what a test that is not Go asserts on.
 func (s *Server) listRequests(w http.ResponseWriter, _ *http.Request) {
 	type line struct {
 		Started  time.Time  `json:"started"`

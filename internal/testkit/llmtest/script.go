@@ -226,7 +226,7 @@ func (d directive) refuse(r *Reply) error {
 	return nil
 }
 
-// html is the page of a proxy, with status 200 unless another is given.
+// html makes the reply the page of a proxy, with status 200 unless another is given.
 func (d directive) html(r *Reply) error {
 	r.Status, r.Body = http.StatusOK, proxyPage
 	if d.arg != "" {

@@ -157,7 +157,8 @@ func (s *Server) Register(redirect string) (id, secret string) {
 	return id, secret
 }
 
-// authorize is a page on which everybody agrees at once.
+// authorize grants every valid request at once, as if the person on the page had
+// agreed.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()

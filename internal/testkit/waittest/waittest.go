@@ -13,8 +13,8 @@ import (
 // number of processors, which then have nothing to do most of the time.
 const atOnce = 8
 
-// Main is goleak.VerifyTestMain with more parallel tests, unless the command line
-// says how many.
+// Main runs goleak.VerifyTestMain with more parallel tests, unless the command line says
+// how many.
 func Main(m goleak.TestingM, options ...goleak.Option) {
 	Parallel()
 	goleak.VerifyTestMain(m, options...)
