@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// KeyFault is an error of a key store as a person should read it.
+// KeyFault explains an error of a key store to a person, with the next step.
 func KeyFault(ctx context.Context, err error, s *KeyStore) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -85,8 +85,8 @@ func (env *Env) ProfileNames() []string {
 	return names
 }
 
-// ProfileFault is err as a person should read it. name is the profile it is
-// about.
+// ProfileFault explains err to a person, with the next step. name is the profile it
+// is about.
 func (env *Env) ProfileFault(ctx context.Context, err error, name string) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -124,7 +124,8 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" shows the problem and its repair", err)
 }
 
-// fileFault is why a file can be read and not changed; nil if it is another error.
+// fileFault explains why a file can be read and not changed; nil if it is another
+// error.
 func fileFault(err error, name string) error {
 	if newer, ok := errors.AsType[*profile.SettingsError](err); ok && document.IsNewer(err) {
 		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or change the active profile in OpenHands", newer.Err)

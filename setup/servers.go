@@ -58,7 +58,8 @@ func (s Servers) Forget(ctx context.Context, server servers.Server) (bool, error
 	return err == nil, s.fault(ctx, err)
 }
 
-// fault is an error of the key store as a person should read it.
+// fault explains an error of the key store to a person; a [*fault.Error] stays as it
+// is.
 func (s Servers) fault(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err

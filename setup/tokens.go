@@ -113,7 +113,8 @@ func limitHint(err error) string {
 	return ""
 }
 
-// TokenFault is err as a person should read it. name is the token it is about.
+// TokenFault explains err to a person, with the next step. name is the token it is
+// about.
 func (env *Env) TokenFault(err error, name string) error {
 	if hint := limitHint(err); hint != "" {
 		return fault.NewUsage(err.Error(), hint)
@@ -157,7 +158,7 @@ func (env *Env) TokenFault(err error, name string) error {
 // renewDefault replaces the default token.
 const renewDefault = "ohgw tokens revoke default --yes && ohgw tokens create default"
 
-// privateFault is the error for files of tokens that this user cannot read, or
+// privateFault returns the error for files of tokens that this user cannot read, or
 // that others can.
 func (env *Env) privateFault(err error) error {
 	f := &fault.Error{Msg: "the tokens cannot be read", Code: fault.Credential, Err: err}

@@ -24,14 +24,14 @@ type notifier struct {
 	alert string // what the terminal is still to show
 }
 
-// held is a program that waits for the user.
+// held raises an alert for a program that waits for the user's permission.
 func (n *notifier) held() {
 	if n.cfg.Notify && n.away {
 		n.alert = "A program waits for your permission: " + safe.Line(n.chat.Convo.Title)
 	}
 }
 
-// ended is the end of a turn.
+// ended raises an alert at the end of a long turn that the user does not watch.
 func (n *notifier) ended(e session.End) {
 	n.alert = ""
 	if !n.cfg.Notify || !n.away || e.Stopped || e.Took < notifyAfter {

@@ -59,7 +59,7 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 	}
 }
 
-// queued is the place of the question in the queue.
+// queued writes the place of the question in the queue when it changes.
 func (p *sheet) queued(line func(string), queue int) {
 	if queue != p.queue && queue > 0 {
 		line("Waiting in the queue: " + strconv.Itoa(queue) + " before this one.")

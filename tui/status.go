@@ -54,7 +54,7 @@ func (s *status) move() tea.Cmd {
 	return after(tick, tickMsg{})
 }
 
-// tick is the next picture of the spinner.
+// tick moves the spinner to its next picture.
 func (s *status) tick() {
 	s.ticking = false
 	s.ticks++

@@ -38,7 +38,7 @@ func failures() []failure {
 	}
 }
 
-// Fault is a failure of an account as a person should read it.
+// Fault explains a failure of an account to a person, with the next step.
 func Fault(err error, server servers.Server) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -101,7 +101,7 @@ func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent
 	return r.ofDefinition(e, workspace)
 }
 
-// unresolved is why the agent of a recipe cannot be used.
+// unresolved explains why the agent of a recipe cannot be used.
 func unresolved(e Entry, err error) error {
 	msg := "it cannot be resolved"
 	if why, ok := errors.AsType[*openhands.Error](err); ok {

@@ -87,7 +87,8 @@ func Brief(cfg llm.Config, maxTokens int64) llm.Config {
 	return cfg
 }
 
-// cannotAsk is err as an error of the seam.
+// cannotAsk returns err as an error of the seam. Its cause, which goes into logs, never
+// quotes the prompt.
 func cannotAsk(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -109,8 +109,9 @@ func (s *Setup) KeyOrigin(ctx context.Context, p Plan) secret.Origin {
 	return s.resolver.Locate(made.Subject(secret.APIKey), names)
 }
 
-// Elsewhere is why the key that is stored for the name of a profile is not for the host
-// that the profile is to have; nil if it is, or if none is stored, or another key is found.
+// Elsewhere explains why the key that is stored for the name of a profile is not for the
+// host that the profile is to have; nil if it is, or if none is stored, or another key is
+// found.
 func (s *Setup) Elsewhere(ctx context.Context, made *profile.Profile) error {
 	names, err := s.resolver.Names(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *Setup) bindOld(ctx context.Context, name string, names []string) error 
 	return nil
 }
 
-// PlanElsewhere is Elsewhere for a plan without a key.
+// PlanElsewhere does the same as Elsewhere for a plan without a key.
 func (s *Setup) PlanElsewhere(ctx context.Context, p Plan) error {
 	made, err := s.preview(p)
 	if err != nil || !p.Key.IsZero() {

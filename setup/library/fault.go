@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-// Fault is a failure of a library as a person should read it.
+// Fault explains a failure of a library to a person, with the next step.
 func Fault(err error) error {
 	if err == nil {
 		return nil

@@ -169,7 +169,7 @@ func (c *Daemon) ask(ctx context.Context, method, path string, out any) (raw []b
 	return raw, nil
 }
 
-// silent is the error for a daemon that does not answer.
+// silent returns the error for a daemon that does not answer.
 func (c *Daemon) silent(err error) error {
 	return &fault.Error{
 		Msg: "the daemon at " + c.Base + " does not answer", Hint: "check the address, or start a daemon there with ohgw serve",
@@ -177,7 +177,7 @@ func (c *Daemon) silent(err error) error {
 	}
 }
 
-// Stranger is the error for something that is not an ohgw.
+// Stranger returns the error for something that is not an ohgw.
 func (c *Daemon) Stranger(err error) error {
 	return &fault.Error{
 		Msg: "what answers at " + c.Base + " is not an ohgw daemon", Hint: "set the correct address with --url or OHGW_URL",
@@ -185,7 +185,7 @@ func (c *Daemon) Stranger(err error) error {
 	}
 }
 
-// refused is the error for an answer that is not 200.
+// refused returns the error for an answer that is not 200.
 func (c *Daemon) refused(status int, body []byte) error {
 	var envelope struct {
 		Error struct {
@@ -208,7 +208,8 @@ func (c *Daemon) refused(status int, body []byte) error {
 // NewKey gives the commands of a shell a token of the daemon on this machine.
 const NewKey = `export OHGW_API_KEY="$(ohgw tokens create NAME)"`
 
-// Locked is the error for a key that the daemon does not take.
+// Locked returns the error for a key that the daemon does not take, and for a missing
+// one.
 func (c *Daemon) Locked(cause error) error {
 	f := &fault.Error{Msg: "the daemon at " + c.Base + " rejected the key", Hint: "use a token of it: " + NewKey, Code: fault.Credential, Err: cause}
 	if !setup.OnThisMachine(c.Base) {

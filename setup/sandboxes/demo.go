@@ -25,7 +25,8 @@ func scripted(s *config.Settings) string {
 	return demo.Name
 }
 
-// WhyDemoAlone is why only the demo runs, with the ways out; nil if all profiles do.
+// WhyDemoAlone explains why only the demo runs, with the ways out; nil if all profiles
+// do.
 func (b *Boxes) WhyDemoAlone() error {
 	lacking := b.Lacking()
 	if lacking == nil {
@@ -34,7 +35,7 @@ func (b *Boxes) WhyDemoAlone() error {
 	return unavailable(b.Manager, lacking)
 }
 
-// unavailable is why there is no box for a conversation, with the ways out.
+// unavailable explains why there is no box for a conversation, with the ways out.
 func unavailable(m *manager.Manager, lacking *manager.LevelError) error {
 	msg := "The sandbox of the agent cannot be made any more, so no agent runs: "
 	if m.Lacking() != nil {

@@ -69,7 +69,7 @@ func (r *sandboxReader) place(setting, text string, access sandbox.Access) (stri
 	return g.Target, placeFault(setting, err)
 }
 
-// placeFault is the error for a path that cannot be set.
+// placeFault returns the error for a path that cannot be set.
 func placeFault(setting string, err error) error {
 	if err == nil {
 		return nil

@@ -60,8 +60,8 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Main is the main function of a client around a library, given by the path of
-// its module.
+// Main runs a client around a library, given by the path of its module: it reads one
+// request and writes one result.
 func Main(stdin io.Reader, stdout io.Writer, library string, run func(Request, *Result) error, describe func(error) *Error) error {
 	var request Request
 	if err := json.NewDecoder(stdin).Decode(&request); err != nil {

@@ -14,7 +14,7 @@ var machineOperations = map[string]operation{
 	"x32":   {0, func([]string) error { return call(0x40000000+unix.SYS_GETPID, 0, 0, 0) }},
 }
 
-// oldCall is getpid by the numbers of 32-bit programs, which a filter for 64 bits
+// oldCall calls getpid by the numbers of 32-bit programs, which a filter for 64 bits
 // would take for another call.
 func oldCall() error {
 	code := []byte{0x53, 0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x5b, 0xc3} // push rbx; mov eax, 20; int 0x80; pop rbx; ret

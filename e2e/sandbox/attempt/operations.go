@@ -152,7 +152,7 @@ var processOperations = map[string]operation{
 	}},
 }
 
-// started is nil if the program ran at all.
+// started runs a program and returns nil if it ran at all.
 func started(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	fmt.Print(string(out))
@@ -179,7 +179,7 @@ func environs([]string) error {
 	return nil
 }
 
-// victim is a process that waits to be attacked. It says where its secret is.
+// victim waits to be attacked. It prints where its secret is.
 func victim() error {
 	secret := []byte(os.Getenv("OHGW_CANARY"))
 	fmt.Println(addressOf(secret), len(secret))
