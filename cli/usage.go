@@ -10,8 +10,8 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 )
 
-// printUsage is what --help shows after the text of a command. (A template
-// would do the same, and make the program larger and slower to start.)
+// printUsage writes what --help shows after the text of a command. (A template would
+// do the same, and make the program larger and slower to start.)
 func printUsage(a *kit.App, cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())

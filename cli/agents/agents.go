@@ -56,7 +56,7 @@ func (o *options) open() (*agentmodels.Roster, error) {
 // modelID is the model of an agent.
 func modelID(e agentmodels.Entry) string { return openai.ModelPrefix + agentapi.AgentPrefix + e.Name }
 
-// explain is an error of the roster as a person should read it.
+// explain turns an error of the roster into one for a person, with the next step.
 func explain(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok || err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -64,7 +64,7 @@ func explain(err error) error {
 	return fault.New("the agents cannot be listed", "ohgw profiles check shows what is wrong with OpenHands' files", err)
 }
 
-// unknown is the error of a name that no agent has.
+// unknown returns the error of a name that no agent has.
 func unknown(name string, err error) error {
 	if !errors.Is(err, agentapi.ErrProfileNotFound) {
 		return explain(err)

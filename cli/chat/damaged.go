@@ -29,8 +29,8 @@ func (c *session) damaged(ctx context.Context) []profile.Summary {
 	return slices.DeleteFunc(list, func(s profile.Summary) bool { return s.Usable() || s.Problem == "" })
 }
 
-// damagedProfile is the error for a profile that cannot be used; nil if it can, or if it
-// is not there.
+// damagedProfile returns the error for a profile that cannot be used; nil if it can, or
+// if it is not there.
 func (c *session) damagedProfile(ctx context.Context, is func(profile.Summary) bool) error {
 	list := c.damaged(ctx)
 	i := slices.IndexFunc(list, is)

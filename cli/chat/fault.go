@@ -13,8 +13,8 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-// faultOf is an error of the gateway as a person should read it here. Its exit code is that
-// of the gateway's code, or that of the kind of the failure.
+// faultOf turns an error of the gateway into one for a person. Its exit code is that of the
+// gateway's code, or that of the kind of the failure.
 func (c *session) faultOf(err error) error {
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok {
@@ -81,7 +81,7 @@ func (c *session) explainFailed(f *fault.Error, code, goOn string) {
 	}
 }
 
-// noModels is the error for a gateway that has no model at all. A key that is in the
+// noModels returns the error for a gateway that has no model at all. A key that is in the
 // environment is named, with the command that uses it.
 func (c *session) noModels(ctx context.Context) error {
 	hint := "create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo"

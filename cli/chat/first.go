@@ -13,8 +13,8 @@ import (
 // otherCommands leads on from a chat that the name of the program alone has opened.
 const otherCommands = "More than this chat: ohgw serve (for other clients), ohgw connect (their settings), ohgw doctor, ohgw help."
 
-// Alone is the chat of the command line that is the name of the program alone. Guided,
-// questions set up an LLM first.
+// Alone starts the chat of a command line that is the name of the program alone.
+// Guided, questions set up an LLM first.
 func Alone(ctx context.Context, a *kit.App, guided bool) error {
 	_, o := newCommand(a)
 	o.alone = true

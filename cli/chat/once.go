@@ -170,8 +170,8 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 	}
 }
 
-// unfinished is the error for a turn that did not come to its end, though
-// nothing broke.
+// unfinished returns the error for a turn that did not come to its end, though nothing
+// broke.
 func (c *session) unfinished(t answer.Turn) error {
 	goOn := "continue with " + c.command() + " -p "
 	if c.opts.model != "" && c.opts.model != demoModel {

@@ -173,7 +173,7 @@ func (r *runSeen) ended(status event.Status, now time.Time) bool {
 	return r.over
 }
 
-// cause is why a run failed; nil if nothing said why.
+// cause returns why a run failed; nil if no event gave a reason.
 func (r *runSeen) cause() error {
 	if r.reason == "" {
 		return nil

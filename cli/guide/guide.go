@@ -253,7 +253,7 @@ func (g *guide) save(ctx context.Context) (Outcome, error) {
 	return out, SaveFault(ctx, g.App, out, err)
 }
 
-// SaveFault is why a profile was not stored, or not all of it.
+// SaveFault explains why a profile was not stored, or not all of it.
 func SaveFault(ctx context.Context, a *kit.App, out Outcome, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:

@@ -167,9 +167,9 @@ func (g *guide) needStore(ctx context.Context) (kept bool, err error) {
 	return true, nil
 }
 
-// StoreFault is why a key that came with a command cannot be kept. There is no profile yet,
-// so the same command is repeated with another store. provider is the prefix of the
-// model's name; "" if it is not known.
+// StoreFault explains why a key that came with a command cannot be kept. There is no
+// profile yet, so the same command is repeated with another store. provider is the prefix
+// of the model's name; "" if it is not known.
 func StoreFault(err error, provider string) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.Credential {

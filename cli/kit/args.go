@@ -82,7 +82,8 @@ func ExactlyNames(names ...string) cobra.PositionalArgs {
 	return cobra.MatchAll(Names, Exactly(names...))
 }
 
-// UnknownCommandOrKey is [UnknownCommand] for commands about what has a key.
+// UnknownCommandOrKey refuses arguments like [UnknownCommand], for commands about what
+// has a key.
 func UnknownCommandOrKey(cmd *cobra.Command, args []string) error {
 	return cobra.MatchAll(Names, UnknownCommand)(cmd, args)
 }

@@ -24,7 +24,7 @@ func Long(text string, codes ...fault.Code) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// ShowHelp is what a command does that only holds others.
+// ShowHelp prints the help of a command that only holds others, which is all it does.
 func ShowHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // Examples are the lines of an Example text.

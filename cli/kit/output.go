@@ -103,14 +103,14 @@ func (a *App) TellLate(text string) (done func()) {
 	}
 }
 
-// Detail is a note for those who want to know more, with --verbose or --debug.
+// Detail writes a note for those who want to know more, with --verbose or --debug.
 func (a *App) Detail(format string, args ...any) {
 	if a.Verbose || a.Debug {
 		a.Note(format, args...)
 	}
 }
 
-// Hint is a note that is for a person at a terminal only.
+// Hint writes a note that is for a person at a terminal only.
 func (a *App) Hint(format string, args ...any) {
 	if a.Stderr.TTY() && !a.JSON {
 		a.Note(format, args...)

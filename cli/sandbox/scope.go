@@ -130,7 +130,7 @@ func conversationID(ctx context.Context, a *kit.App, store *grants.Store, typed 
 	return lib.Find(ctx, typed)
 }
 
-// grantFault is an error of the store for a person.
+// grantFault turns an error of the store into one for a person.
 func grantFault(err error) error {
 	if invalid, ok := errors.AsType[*grants.InvalidError](err); ok {
 		return fault.NewUsage(invalid.Why, invalid.Hint)

@@ -97,7 +97,8 @@ func (g greeting) json(ctx context.Context) readyJSON {
 	}
 }
 
-// banner is what a person at the terminal gets.
+// banner writes what a person at the terminal needs: the address, the key, and what
+// runs.
 func banner(ctx context.Context, a *kit.App, g greeting) {
 	w := a.Stderr
 	var t kit.Table

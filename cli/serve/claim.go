@@ -44,7 +44,7 @@ func checkSettings(a *kit.App, s *config.Settings) error {
 	return nil
 }
 
-// claimFault is the error for a daemon that may not start.
+// claimFault returns the error for a daemon that may not start.
 func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
 	switch {

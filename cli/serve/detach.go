@@ -157,7 +157,8 @@ func (c *child) await(ctx context.Context) (ready readyJSON, err error) {
 	return readyJSON{}, ctx.Err()
 }
 
-// notReady is the error for a daemon that did not start: with what it said.
+// notReady prints what a daemon said that did not start, and returns the error for
+// it.
 func notReady(ctx context.Context, o *options, err error, said string) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // Ctrl-C

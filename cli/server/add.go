@@ -193,8 +193,8 @@ func (o *addOptions) check(ctx context.Context, server servers.Server, key secre
 	return server, nil
 }
 
-// unstored is the failure of a server that is not in the list: no command takes its
-// name.
+// unstored returns the failure of a server that is not in the list: no command takes
+// its name.
 func unstored(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.Credential && f.Code != fault.Unreachable {

@@ -154,7 +154,7 @@ func (o *loginOptions) openBrowser(ctx context.Context, address string) {
 	}
 }
 
-// loginFault is the failure of a login as a person should read it.
+// loginFault turns the failure of a login into one for a person.
 func loginFault(err error, server servers.Server) error {
 	switch {
 	case errors.Is(err, login.ErrDenied):

@@ -122,7 +122,7 @@ func ask(p *instance.Process) error {
 	return nil
 }
 
-// notStopped is the error for a daemon that cannot be ended.
+// notStopped returns the error for a daemon that cannot be ended.
 func notStopped(p *instance.Process, err error) error {
 	return fault.New(fmt.Sprintf("process %d cannot be stopped", p.Info.PID), fmt.Sprintf("check who runs it: ps -fp %d", p.Info.PID), err)
 }

@@ -104,8 +104,8 @@ func (s *spoken) Piece(p Piece) error {
 	return err
 }
 
-// enter is another phase of the call of the model. A phase that goes on is one silence:
-// its time is counted from its beginning. The caller holds the lock.
+// enter begins another phase of the call of the model. A phase that goes on is one
+// silence: its time is counted from its beginning. The caller holds the lock.
 func (s *spoken) enter(p gateway.Phase) {
 	if p.Name != s.phase {
 		s.phase, s.since = p.Name, s.app.Now()

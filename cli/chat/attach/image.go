@@ -71,7 +71,7 @@ func encode(name string, data []byte) (tui.Image, error) {
 	return tui.Image{Name: name, DataURL: url, Size: int64(len(data))}, nil
 }
 
-// fileCause is the part of a file error that people need: the message has the
+// fileCause returns the part of a file error that people need: the message has the
 // path already.
 func fileCause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
