@@ -103,7 +103,7 @@ func (d *Daemon) native(x *gate.Exchange, r *http.Request) {
 	d.cfg.Native.ServeHTTP(x, &r2)
 }
 
-// nativeKeys are the keys of a request, or the one that stands behind its cookie.
+// nativeKeys returns the keys of a request, or the one that stands behind its cookie.
 func (d *Daemon) nativeKeys(r *http.Request, isSocket bool) []string {
 	keys := gate.PresentedKeys(r)
 	if isSocket {

@@ -34,7 +34,7 @@ type ItemPage struct {
 	HasMore bool             `json:"has_more"`
 }
 
-// Said is each item in a line: who, and what.
+// Said returns a line for each item: who, and what.
 func (l ItemPage) Said() (lines []string) {
 	for _, item := range l.Data {
 		switch item["type"] {
@@ -77,7 +77,7 @@ func Echoing(t testing.TB, change ...func(*daemon.Config)) *Gateway {
 	return Serve(t, b, append([]func(*daemon.Config){StateIn(t.TempDir())}, change...)...)
 }
 
-// Talked is a conversation of two turns, with actions in the first.
+// Talked serves a conversation of two turns, with actions in the first.
 func Talked(t *testing.T, change ...func(*daemon.Config)) *Gateway {
 	t.Helper()
 	b := daemontest.New("default")

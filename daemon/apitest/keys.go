@@ -24,7 +24,7 @@ const (
 // Tokens are the keys of the tests.
 type Tokens struct{}
 
-// Check is [gate.Tokens]'.
+// Check implements [gate.Tokens].
 func (Tokens) Check(presented string) (gate.Client, error) {
 	switch presented {
 	case Key:

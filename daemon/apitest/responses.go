@@ -193,7 +193,7 @@ func (c Called) Of(answer, conversation string) Called {
 	return c
 }
 
-// Call is the last item of a response, which has to be a call.
+// Call returns the last item of a response, which has to be a call.
 func (m Made) Call(t testing.TB, object []byte) Called {
 	t.Helper()
 	var body struct {

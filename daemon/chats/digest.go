@@ -151,7 +151,7 @@ type Round struct {
 // longAnswer is how long such an answer is, in bytes.
 const longAnswer = 40
 
-// Rounds are the rounds of a history.
+// Rounds splits a history into its rounds.
 func Rounds(history []openai.Turn) []Round {
 	list := make([]Round, 0, len(history)/2+1)
 	var text Text

@@ -65,8 +65,8 @@ const maxValue = 256
 // whole chat each time, or only what is new.
 const wholeHeader = "X-OpenHands-Transcript"
 
-// headers are the headers that name a chat, the most telling first. whole
-// marks those of clients that always send the whole chat.
+// headers lists the headers that name a chat, the most telling first. whole marks
+// those of clients that always send the whole chat.
 func headers() []struct {
 	name  string
 	whole bool

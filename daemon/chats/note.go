@@ -64,7 +64,7 @@ func (n *note) compare(t *Turn, e Round, last bool) {
 	}
 }
 
-// text is the note as the agent reads it; empty if there is nothing to say.
+// text writes the note as the agent reads it; empty if there is nothing to say.
 func (n note) text(req Request) string {
 	var b strings.Builder
 	if n.wentBack {

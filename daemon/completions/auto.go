@@ -43,7 +43,7 @@ func candidates(list []agentapi.Profile, client gate.Client) []agentapi.Profile 
 	return agents
 }
 
-// autos is modelAuto for a list of models, unless there is nothing to choose.
+// autos returns modelAuto for a list of models, unless there is nothing to choose.
 func (api *API) autos(ctx context.Context, list []agentapi.Profile, client gate.Client) []openai.Model {
 	router, err := api.router(ctx)
 	if router == nil && err == nil {
@@ -173,7 +173,7 @@ func routePrompt(agents []agentapi.Profile, text string) Prompt {
 	}
 }
 
-// agentNamed is the agent that an answer names: alone, or as the only one in it.
+// agentNamed finds the agent that an answer names: alone, or as the only one in it.
 func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profile, ok bool) {
 	plain := strings.ToLower(strings.Trim(answer, " \t\r\n\"'`*.-"))
 	for _, p := range agents {
@@ -192,9 +192,9 @@ func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profil
 	return found, ok
 }
 
-// byWords is the agent whose name and description share most words with the text;
-// the first one of those that share as many. It is sure if it is the only one that
-// shares any of its name.
+// byWords chooses the agent whose name and description share most words with the text;
+// the first one of those that share as many. The choice is sure if this agent is the
+// only one that shares any of its name.
 func byWords(agents []agentapi.Profile, text string) (best agentapi.Profile, sure bool) {
 	said := make(map[string]bool)
 	for _, w := range words(text) {

@@ -177,8 +177,8 @@ func (c *catalogue) asked(ctx context.Context, wait time.Duration) ([]agentapi.P
 	}
 }
 
-// complete is the list for a person: a new one if it can be had soon, else an
-// old one, even of a backend that is down.
+// complete returns the list for a person: a new one if it can be had soon, else an old
+// one, even of a backend that is down.
 func (c *catalogue) complete(ctx context.Context) ([]agentapi.Profile, error) {
 	list, good, young := c.state()
 	if young {

@@ -128,7 +128,8 @@ func (api *API) CheckHosts(ctx context.Context, images []string) error {
 	return nil
 }
 
-// explain is the problem that err is to this call.
+// explain turns err into the problem that it is to this call: about the header or
+// field that the client sent.
 func (c *Call) explain(err error) *gate.Problem {
 	p := gate.Explain(err)
 	if errors.Is(err, agentapi.ErrUnsupported) {

@@ -121,7 +121,7 @@ func modelNotFound(id string) error {
 	return gate.NewProblem(gate.CodeModelNotFound, fmt.Sprintf("The model '%s' does not exist or you do not have access to it.", gate.LogPath(id)), nil).About("model")
 }
 
-// visible are the models that a client may use, sorted by id.
+// visible lists the models that a client may use, sorted by id.
 func (api *API) visible(ctx context.Context, client gate.Client) ([]openai.Model, error) {
 	list, err := api.models.complete(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func title(p agentapi.Profile) string {
 	return "OpenHands (" + p.Name + ")"
 }
 
-// model is a profile as a model.
+// model shows a profile as a model.
 func (api *API) model(id, name string, p agentapi.Profile) openai.Model {
 	created := p.Modified
 	if created.Unix() <= 0 { // unknown, and clients insist on a time

@@ -82,8 +82,8 @@ func (api *API) chatRoot() string {
 // model is the profile at a place as a model ID.
 func (p Place) model() string { return openai.ModelPrefix + p.profile.Name }
 
-// profileAt is the profile that answers a call at a place. For modelAuto it is that of
-// the conversation that goes on, or a new choice; by says in which way it was chosen.
+// profileAt chooses the profile that answers a call at a place. For modelAuto it is that
+// of the conversation that goes on, or a new choice; by says in which way it was chosen.
 //
 // An agent that is not there answers in the conversations that it has, and in copies
 // of them. The backend knows what they were made with.
@@ -114,8 +114,8 @@ func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (p agentap
 	return p, by, err
 }
 
-// agentOf is the profile of the conversation at a place, or of the one that it is a copy
-// of; empty where there is none.
+// agentOf returns the profile of the conversation at a place, or of the one that it is a
+// copy of; empty where there is none.
 func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (string, error) {
 	for _, id := range []string{at.ConversationID, at.Origin} {
 		if id == "" {
@@ -132,9 +132,9 @@ func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (stri
 	return "", nil
 }
 
-// keptAgent is the agent that a conversation has, also one that is not there any more.
-// One with a profile only, or with an agent that the client may not use, does not go on
-// with modelAuto.
+// keptAgent returns the agent that a conversation has, also one that is not there any
+// more. One with a profile only, or with an agent that the client may not use, does not
+// continue with modelAuto.
 func (api *API) keptAgent(ctx context.Context, agents []agentapi.Profile, name string) (agentapi.Profile, error) {
 	for _, a := range agents {
 		if a.Name == name {

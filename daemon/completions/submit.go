@@ -126,7 +126,7 @@ func (api *API) enter(c *Call) (*chats.Visit, error) {
 	return visit, nil
 }
 
-// request is what is asked of the runs, whole.
+// request assembles the whole request to the runs.
 func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) run.Request {
 	c, profile := q.call, at.profile
 	return run.Request{

@@ -30,7 +30,7 @@ type Said struct {
 	Decision *agentapi.Decision
 }
 
-// words are what is said to the agent at a place.
+// words returns what is said to the agent at a place.
 func (api *API) words(c *Call, at Place) run.Words {
 	text := c.Before + c.Text
 	if strings.TrimSpace(text) == "" {
@@ -60,8 +60,8 @@ func (api *API) Quoted(c *Call) string {
 	return openai.Quote(c.History, openai.MaxQuote)
 }
 
-// decision is the answer to what waits for a confirmation, if the call is one.
-// A message that is nothing but yes or no is one, too: chat windows have no
+// decision reads the call as the answer to what waits for a confirmation; nil if it is
+// not one. A message that is nothing but yes or no is one, too: chat windows have no
 // headers. Where nothing waits it has no effect, and the message is sent.
 func (c *Call) decision() *agentapi.Decision {
 	switch {

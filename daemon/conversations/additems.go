@@ -152,7 +152,7 @@ func (a *adder) found(wire any, name string) {
 	a.data, a.ids = append(a.data, wire), append(a.ids, name)
 }
 
-// present is the item of the conversation that has the id of item; nil: none.
+// present finds the item of the conversation that has the id of item; nil: none.
 func (a *adder) present(item openai.ClientItem) any {
 	if item.ID == "" {
 		return nil
@@ -211,8 +211,8 @@ func (a *adder) saidInTurn(items []openai.ClientItem) (same int) {
 	return 0
 }
 
-// run is what one side said in a row in the newest turn, from an item on, as far as
-// no client has added it again.
+// run collects what one side said in a row in the newest turn, from an item on, as
+// far as no client has added it again.
 func (a *adder) run(at int, role string) (said []string, wire []any, names []string) {
 	for _, item := range a.newest[at:] {
 		if item.Kind == turn.ItemReasoning && len(said) > 0 {
@@ -241,7 +241,7 @@ func roleOf(item turn.Item) string {
 	return ""
 }
 
-// agentItem is the item of the agent with this id; nil: there is none.
+// agentItem finds the item of the agent with this id; nil: there is none.
 func (api *API) agentItem(ctx context.Context, access run.Access, k known, name string) (any, error) {
 	ref := itemRef(name)
 	if ref.Event == "" {

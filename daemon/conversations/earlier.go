@@ -30,7 +30,8 @@ func NewEarlier(items *clientitems.Store, logger *slog.Logger) func(conversation
 	}
 }
 
-// Compose is run.Earlier's.
+// Compose implements run.Earlier. It quotes the items that the agent does not know
+// yet, and remembers them for Begin.
 func (e *earlier) Compose() (text string, err error) {
 	rec, err := e.items.Load(e.conversation)
 	if errors.Is(err, clientitems.ErrNotFound) {

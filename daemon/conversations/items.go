@@ -156,7 +156,7 @@ func itemRef(id string) turn.ItemRef {
 	return turn.ItemRef{Event: event}
 }
 
-// wireItem is an item in OpenAI's form, and its id.
+// wireItem returns an item in OpenAI's form, and its id.
 func wireItem(item turn.Item, images bool) (wire any, id string) {
 	id = openai.MessageID(item.Event, item.Part == turn.PartBefore)
 	switch item.Kind {

@@ -134,7 +134,7 @@ func (core *Core) IdentifyKeys(keys []string) (Client, error) {
 	return Client{}, p
 }
 
-// PresentedKeys are the keys in a request. SDKs always send an Authorization
+// PresentedKeys reads all keys of a request. SDKs always send an Authorization
 // header, so a key in another one stands beside a placeholder.
 func PresentedKeys(r *http.Request) []string {
 	var keys []string

@@ -77,10 +77,10 @@ type Row struct {
 	Final      bool   // clients are told not to repeat
 }
 
-// RowOf is the table of failures: each code that the daemon can answer with.
-// Clients repeat what is 408, 409, 429 or 5xx; where something may have been
-// started they are told not to, and where they do it all the same daemon/run
-// has the answer ready (docs/adr/0004, 0005).
+// RowOf returns the row of a code in the table of failures, which has each code that
+// the daemon can answer with. Clients repeat what is 408, 409, 429 or 5xx; where
+// something may have been started they are told not to, and where they do it all the
+// same daemon/run has the answer ready (docs/adr/0004, 0005).
 func RowOf(code string) Row {
 	const (
 		request = openai.TypeInvalidRequest
@@ -173,7 +173,8 @@ func (p *Problem) About(param string) *Problem {
 	return p
 }
 
-// Explain is the problem that err is.
+// Explain turns err into a problem. An error that it does not know becomes an internal
+// one, whose cause is for the log.
 func Explain(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p

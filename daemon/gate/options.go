@@ -95,7 +95,7 @@ func readOptions(h http.Header) (o Options, err error) {
 	return o, err
 }
 
-// conversationID is the conversation to continue. A client whose template had
+// conversationID reads which conversation to continue. A client whose template had
 // nothing to fill in says so in one of several ways.
 func conversationID(h http.Header) (string, error) {
 	values := h.Values(HeaderConversation)

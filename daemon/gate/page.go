@@ -42,7 +42,7 @@ func PageOf(query url.Values) (Page, error) {
 	return p, nil
 }
 
-// Of is the page of a list of items, the oldest first, as JSON.
+// Of selects the page of a list of items, the oldest first, and encodes it as JSON.
 func (p Page) Of(items []json.RawMessage) ([]byte, error) {
 	items = slices.Clone(items)
 	if p.Desc {

@@ -49,9 +49,9 @@ func (s *stateDir) Health() *StorageHealth {
 	return &StorageHealth{}
 }
 
-// storageProblem is the problem of an error that the disk is the reason for;
-// nil: it is not. Clients are told to leave it: nothing was started, but a
-// repeat within seconds fails, too.
+// storageProblem returns the problem of an error that the disk is the reason for;
+// nil: it is not. The answer asks clients not to repeat the request: nothing was
+// started, but a repeat within seconds fails, too.
 func storageProblem(err error) *Problem {
 	ours := errors.Is(err, run.ErrState) || errors.Is(err, run.ErrRecord)
 	if e, ok := errors.AsType[*agentapi.Error](err); ok && !ours && (!e.InProcess || !errors.Is(err, agentapi.ErrUnavailable)) {

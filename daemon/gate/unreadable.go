@@ -10,7 +10,7 @@ import (
 // maxOwnWords is longer than any answer that net/http gives by itself, in bytes.
 const maxOwnWords = 1 << 10
 
-// OwnWords is the answer to send in place of p, if p is an error that net/http
+// OwnWords returns the answer to send in place of p, if p is an error that net/http
 // made by itself; else nil. An answer of ours never looks like one: it has more
 // headers, and its body never has the two bytes that end a line of a header.
 func OwnWords(p []byte) []byte {

@@ -31,7 +31,7 @@ func FromPage(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// roots are the directories that a client may choose, with all below them;
+// roots returns the directories that a client may choose, with all below them;
 // [workdir.Any] stands for every directory. Where there are none, reason says why.
 func (core *Core) roots(ctx context.Context, client Client) (roots []string, reason string) {
 	if !client.Chooses() {
@@ -61,8 +61,8 @@ func (core *Core) roots(ctx context.Context, client Client) (roots []string, rea
 	return roots, ""
 }
 
-// NamedWorkspace is the directory that the header of a request names, resolved;
-// empty if the header is missing.
+// NamedWorkspace resolves the directory that the header of a request names, and
+// refuses one that the client may not choose; empty if the header is missing.
 func (core *Core) NamedWorkspace(r *http.Request, client Client, o Options) (string, error) {
 	if o.Workspace == "" {
 		return "", nil

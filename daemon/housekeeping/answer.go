@@ -47,9 +47,9 @@ func object(key string, value any) string {
 	return string(data)
 }
 
-// Shaped is a model's answer in the form that the task asks for; ok is false
-// if it has not that form. Models put fences and sentences around JSON, and a
-// UI that cannot read the answer shows it.
+// Shaped puts a model's answer into the form that the task asks for; ok is false if
+// it has not that form. Models put fences and sentences around JSON, and a UI that
+// cannot read the answer shows it.
 func (t Task) Shaped(answer string) (shaped string, ok bool) {
 	answer = strings.TrimSpace(answer)
 	key, isObject := t.shape()
@@ -103,7 +103,7 @@ func titleOf(prompt string) string {
 	return short
 }
 
-// firstMessage is the first line of what the user says first.
+// firstMessage finds the first line of what the user says first.
 func firstMessage(prompt string) string {
 	chat := ""
 	if !beginsPrompt(prompt) { // the prompt is the system text, or the message before

@@ -41,7 +41,7 @@ const (
 	Other Task = "other"
 )
 
-// shape is the member of the JSON object that a task is to be answered with.
+// shape returns the member of the JSON object that a task is to be answered with.
 func (t Task) shape() (key string, ok bool) {
 	switch t {
 	case Title:
@@ -71,7 +71,7 @@ type Request struct {
 	Tools bool
 }
 
-// ByHeader is the task that a header names. Templates that had nothing to fill
+// ByHeader returns the task that a header names. Templates that had nothing to fill
 // in name none.
 func ByHeader(h http.Header) (Task, bool) {
 	v := strings.ToLower(strings.TrimSpace(h.Get("X-OpenWebUI-Task")))
@@ -162,8 +162,8 @@ func (p prompt) matches(text string, r Request) bool {
 	return strings.HasSuffix(rest, p.ends)
 }
 
-// chatPatterns are the prompts that come with messages of the chat, which they
-// are about.
+// chatPatterns lists the prompts that come with messages of the chat, which they are
+// about.
 func chatPatterns() []prompt {
 	return []prompt{
 		// opencode: a user message "Generate a title for this conversation:" before
@@ -197,8 +197,8 @@ const (
 // alone.
 const zedTitle = "Generate a concise 3-7 word title for this conversation"
 
-// patterns are the prompts of UIs other than Open WebUI, and those of its own
-// that have no marks around what they are about.
+// patterns lists the prompts of UIs other than Open WebUI, and those of its own that
+// have no marks around what they are about.
 func patterns() []prompt {
 	return []prompt{
 		{task: Emoji, begins: "Your task is to reflect the speaker's likely facial expression", has: []string{"\n\nMessage: ```"}, ends: "```"},

@@ -183,8 +183,8 @@ func (i *ClientItem) message(path string, limits Limits) error {
 	return nil
 }
 
-// Wire is the item as it is listed, under an id: as it was sent, and a message in
-// the long form of OpenAI's API.
+// Wire encodes the item as it is listed, under an id: as it was sent, and a message
+// in the long form of OpenAI's API.
 func (i ClientItem) Wire(id string) json.RawMessage {
 	b := append(appendString([]byte(`{"id":`), id), `,"type":`...)
 	b = appendString(b, i.Kind)
@@ -218,7 +218,7 @@ func (i ClientItem) Wire(id string) json.RawMessage {
 	return line.Bytes()
 }
 
-// content is the content of a message as a list of parts.
+// content encodes the content of a message as a list of parts.
 func (i ClientItem) content(v []byte) []byte {
 	kind, more := "input_text", ""
 	if i.Role == "assistant" {

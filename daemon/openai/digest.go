@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// digest is the SHA-256 of the fields in canonical form: keys sorted, no white
-// space, strings decoded. Left out is what says how the answer is sent
-// (stream, stream_options) and what clients stamp on every attempt (metadata,
+// digest computes the SHA-256 of the fields in canonical form: keys sorted, no white
+// space, strings decoded. Left out is what says how the answer is sent (stream,
+// stream_options) and what clients stamp on every attempt (metadata,
 // client_metadata).
 func digest(fields map[string][]byte) (sum [sha256.Size]byte) {
 	var c canonical

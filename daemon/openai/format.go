@@ -24,7 +24,7 @@ type Format struct {
 	Finish string
 }
 
-// formatOf is the format that the fields of a chat completion ask for. It is nil
+// formatOf reads the format that the fields of a chat completion ask for. It is nil
 // where the answer may be any text.
 func formatOf(fields map[string][]byte) (f *Format, err error) {
 	if v, ok := fields["response_format"]; ok {
@@ -86,7 +86,7 @@ func readTextFormat(v []byte, name string) (*Format, error) {
 	return nil, nil
 }
 
-// Format is the format that a response repeats of its request. It is nil where the
+// Format reads the format that a response repeats of its request. It is nil where the
 // answer may be any text.
 func (e Echo) Format() *Format {
 	if len(e.Tools) > 0 && kindOf(e.Tools) == "array" && len(e.ToolChoice) > 0 {

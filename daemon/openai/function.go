@@ -32,8 +32,8 @@ type choice struct {
 	flat  bool   // the objects are those of a Responses request
 }
 
-// forced is the format of the arguments of the function that v forces, and the
-// tool with that function. Both are nil where the choice is left to the model.
+// forced reads the format of the arguments of the function that v forces, and the tool
+// with that function. Both are nil where the choice is left to the model.
 func (c choice) forced(v []byte, name string) (*Format, []byte, error) {
 	switch kindOf(v) {
 	case "string":
@@ -72,9 +72,9 @@ func (c choice) named(v []byte, name string) (*Format, []byte, error) {
 	return nil, nil, cannotForce(name, "")
 }
 
-// only is the one function of a list of tools, if it is for the client's own answer.
-// A client that requires some call of a function wants it run, with arguments that
-// the work needs; what an agent answers are not those.
+// only chooses the one function of a list of tools, if it is for the client's own
+// answer. A client that requires some call of a function wants it run, with arguments
+// that the work needs; what an agent answers are not those.
 func (c choice) only(list []byte, where, name string) (*Format, []byte, error) {
 	var names []string
 	if list != nil && kindOf(list) == "array" {
@@ -120,7 +120,7 @@ func (c choice) function(want, finish, name string) (f *Format, tool []byte, err
 	return f, tool, nil
 }
 
-// arguments is the format of the arguments of a function.
+// arguments reads the format of the arguments of a function.
 func (c choice) arguments(tool []byte, path string) (*Format, error) {
 	spec := c.inner(tool, "function")
 	if !c.flat {
@@ -266,7 +266,7 @@ func saidInCall(id, arguments []byte) string {
 	return doc.String()
 }
 
-// saidInCalls is the document in the calls of an assistant's message, as a JSON
+// saidInCalls finds the document in the calls of an assistant's message, as a JSON
 // string; nil: there is none.
 func saidInCalls(message []byte) []byte {
 	calls := field(message, "tool_calls")

@@ -16,8 +16,8 @@ type functionResults struct {
 	names map[string]string // of the functions, by the ids of their calls
 }
 
-// text is that of a message whose content was read. A result in front of a message of
-// the user is told with it, and has no text.
+// text returns the text of a message whose content was read. A result in front of a
+// message of the user becomes part of that message, and has no text of its own.
 func (f *functionResults) text(messages []rawMessage, i int, c *contentReader) string {
 	m := messages[i]
 	f.learn(m.calls)

@@ -66,7 +66,7 @@ func ParseGrant(body []byte) (g Grant, err error) {
 	return g, nil
 }
 
-// required is a text that must be there.
+// required reads a text that must be there.
 func required(fields map[string][]byte, name string) (string, error) {
 	v, ok := fields[name]
 	if !ok {

@@ -55,7 +55,8 @@ func WithoutAdded(message string) string {
 	return message
 }
 
-// Quotation is the turns of a [Quote] without the words around them.
+// Quotation quotes the newest turns within a limit, like a [Quote] without the words
+// around them.
 func Quotation(history []Turn, limit int) string {
 	quoted := make([]string, 0, len(history))
 	size, left := 0, false

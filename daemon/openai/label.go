@@ -2,9 +2,9 @@ package openai
 
 import "strings"
 
-// Label is the text at a path in the body, such as "metadata.chat_id"; empty
-// if there is none. A number counts as its text. Clients name their chats and
-// users in many places, none of which changes an answer.
+// Label reads the text at a path in the body, such as "metadata.chat_id"; empty if
+// there is none. A number counts as its text. Clients name their chats and users in
+// many places, none of which changes an answer.
 func (r *ChatRequest) Label(path string) string {
 	name, rest, deeper := strings.Cut(path, ".")
 	v := r.fields[name]

@@ -245,7 +245,7 @@ func (c *contentReader) image(part []byte, path string) error {
 	return nil
 }
 
-// imageURL is the URL of an image part: an object with a url, or a string.
+// imageURL reads the URL of an image part: an object with a url, or a string.
 func imageURL(part []byte, path string) (url, at string, err error) {
 	path += ".image_url"
 	v := field(part, "image_url")

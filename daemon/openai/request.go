@@ -105,8 +105,8 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 	return r, nil
 }
 
-// topLevel are the fields of a body that are not null. Of equal keys the last
-// one wins.
+// topLevel reads the fields of a body that are not null. Of equal keys the last one
+// wins.
 func topLevel(body []byte) (map[string][]byte, error) {
 	if !json.Valid(body) {
 		return nil, invalidJSON(body)

@@ -224,7 +224,7 @@ func itemName(v []byte) string {
 	return ""
 }
 
-// listed is a message as GET …/input_items shows it. Pictures are shown without
+// listed encodes a message as GET …/input_items shows it. Pictures are shown without
 // their bytes.
 func listed(place int, role string, c contentReader) json.RawMessage {
 	kind := "input_text"

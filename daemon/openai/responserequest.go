@@ -367,7 +367,7 @@ func metadataOf(v []byte) (map[string]string, error) {
 	return pairs, err
 }
 
-// optionalText is a string of bounded length; empty if it is absent.
+// optionalText reads a string of bounded length; empty if it is absent.
 func optionalText(v []byte, path string) (string, error) {
 	switch {
 	case v == nil:

@@ -53,7 +53,7 @@ func Over(p Parts) *Handler {
 	})
 }
 
-// routes are all routes over an engine.
+// routes lists all routes over an engine.
 func (p Parts) routes() []wire.Route {
 	below := p.Boxes.Routes(p.Engine, p.Logger)
 	p.Conversations.Ended = p.Commands.End

@@ -99,7 +99,7 @@ func (s *Store) note(conversation, token string) error {
 	return nil
 }
 
-// shortened is a file with the lines that count.
+// shortened rewrites a file with only the lines that count.
 func shortened(data []byte) []byte {
 	owners := make(map[string]string)
 	for text := range bytes.SplitSeq(data, []byte{'\n'}) {

@@ -86,7 +86,7 @@ func (p *response) repeatsChat() bool {
 	return p.Options.Conversation == "" && p.ask.Conversation == "" && (p.prev == nil || p.implied)
 }
 
-// said is what the agent is told besides the message: the instructions, if they are
+// said collects what the agent gets besides the message: the instructions, if they are
 // others than before, what a conversation that goes on does not know of the history, and
 // what the client's approvals decide.
 func (p *response) said() completions.Said {

@@ -263,9 +263,9 @@ func (p *response) record(c *completions.Call, profile string) *Record {
 	return rec
 }
 
-// owner is the token that the response belongs to: that of its conversation, so that
-// a response made for another token's conversation is part of it. One that is not
-// stored is found by its client only.
+// owner returns the token that the response belongs to: that of its conversation, so
+// that a response made for another token's conversation is part of it. One that is
+// not stored is found by its client only.
 func (p *response) owner(c *completions.Call) string {
 	switch {
 	case p.fork, !p.ask.Store:

@@ -63,7 +63,7 @@ func (r *Record) Root() string {
 	return r.Conversation
 }
 
-// Answer is the text of the response.
+// Answer reads the text of the response out of its stored object.
 func (r *Record) Answer() string {
 	var object struct {
 		Output []struct {
@@ -268,8 +268,8 @@ func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
 	return nil
 }
 
-// Events are the events of the stream of a response that has ended, from one
-// number on.
+// Events reads the events of the stream of a response that has ended, from one number
+// on.
 func (s *Store) Events(id string, from int) ([]openai.StreamEvent, error) {
 	data, err := s.read(id, eventsKind)
 	if err != nil {
@@ -375,7 +375,7 @@ func (s *Store) head(id string) ([]byte, error) {
 	return found(s.files.Head(file(id, recordKind), headSize))
 }
 
-// ownerIn is the token in the first fields of a record.
+// ownerIn reads the token in the first fields of a record.
 func ownerIn(head []byte) string {
 	in := json.NewDecoder(bytes.NewReader(head))
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {

@@ -58,9 +58,9 @@ func (api *API) liveResponse(x *gate.Exchange, r *http.Request) (*Record, *Live,
 	return rec, live, err
 }
 
-// live is the response of a record while it is being made; nil: it has ended, and
-// rec says how. A response that an earlier process has begun is followed, or has
-// failed with that process.
+// live returns the response of a record while it is being made; nil: it has ended, and rec
+// says how. A response that an earlier process has begun is followed, or has failed with that
+// process.
 func (api *API) live(rec *Record) (*Live, error) {
 	api.rejoining.Lock()
 	defer api.rejoining.Unlock()

@@ -116,7 +116,7 @@ func (s *Store) ByItem(p Past, id string) *Record {
 	return nil
 }
 
-// BySaid is the response that a transcript ends with: the newest that nothing goes
+// BySaid finds the response that a transcript ends with: the newest that nothing goes
 // on from, else the newest. It is nil where there is none.
 func (s *Store) BySaid(p Past, said chats.Digest) *Record {
 	var newest *Record

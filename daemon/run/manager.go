@@ -101,7 +101,7 @@ func (m *Manager) Close() error {
 	return m.oneShots.close()
 }
 
-// Admit is Submit without the wait, which is [Attachment.Opened].
+// Admit submits a request without the wait, which is [Attachment.Opened].
 func (m *Manager) Admit(req Request) (*Attachment, error) {
 	if err := m.foreign(req); err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (m *Manager) lineUp(req *Request) error {
 	return nil
 }
 
-// earlier is the job that answers req without a new run, if there is one.
+// earlier finds the job that answers req without a new run, if there is one.
 func (m *Manager) earlier(req Request, f found) (*job, error) {
 	if req.IdempotencyKey != "" {
 		return m.byKey(req, f)
@@ -217,8 +217,8 @@ func (m *Manager) earlier(req Request, f found) (*job, error) {
 	return nil, nil
 }
 
-// byKey is the job of req's idempotency key: one in memory, or one made from
-// the record that an earlier process left.
+// byKey finds the job of req's idempotency key in memory, or starts one from the
+// record that an earlier process left.
 func (m *Manager) byKey(req Request, f found) (*job, error) {
 	key := recordKey(req.Token, req.IdempotencyKey)
 	if j := m.keys[key]; j != nil && !j.life.gaveUp() {

@@ -170,7 +170,7 @@ func decodeRecord(data []byte) (record, error) {
 	return rec, nil
 }
 
-// find is the record of a key that no job in memory has; nil: there is none.
+// find reads the record of a key that no job in memory has; nil: there is none.
 func (r *records) find(key string) (*record, error) {
 	r.mu.Lock()
 	rec, ok := r.runs[key]
@@ -262,7 +262,7 @@ func newEnding(res turn.Result, err error) *ending {
 	return e
 }
 
-// outcome is how the run of a record ended.
+// outcome returns how the run of a record ended.
 func (rec *record) outcome() (turn.Result, error) {
 	e := rec.end
 	switch e.Kind {

@@ -49,7 +49,8 @@ func tooMuch(s *jsonschema.Schema, value any) bool {
 	return e.of(s, partOf(value)) > maxEffort
 }
 
-// of is how many comparisons a part takes; any number above maxEffort is too many.
+// of counts how many comparisons a part takes; any number above maxEffort is too
+// many.
 func (e *effort) of(s *jsonschema.Schema, p *part) int {
 	if s == nil {
 		return 0
@@ -106,7 +107,7 @@ func ofMember(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	return subs
 }
 
-// ofElement are those for an element of an array.
+// ofElement lists the schemas for an element of an array.
 func ofElement(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	subs := append(schemas(s.AdditionalItems), s.Items2020, s.Contains, s.UnevaluatedItems)
 	switch items := s.Items.(type) {

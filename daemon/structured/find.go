@@ -112,7 +112,7 @@ func (s *Schema) validate(value any) error {
 	return &Flaw{Problems: []string{"it cannot be compared with the schema"}}
 }
 
-// problems are the leaves of a validation error, sorted: where, and what is wrong.
+// problems lists the leaves of a validation error, sorted: where, and what is wrong.
 func problems(err *jsonschema.ValidationError, limit int) []string {
 	printer := message.NewPrinter(language.English)
 	var list []string
@@ -146,7 +146,7 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// fenced are the texts in code fences. A line within a JSON document cannot begin
+// fenced finds the texts in code fences. A line within a JSON document cannot begin
 // with a fence, because its strings have no line ends.
 func fenced(text string) []string {
 	var found []string
@@ -170,7 +170,7 @@ func fenced(text string) []string {
 	return found
 }
 
-// bare are the objects and arrays in a text that are in no other brackets: what is
+// bare finds the objects and arrays in a text that are in no other brackets: what is
 // in a document that was cut off, or has a mistake, is not what was meant.
 func bare(text string) []string {
 	var found []string
@@ -211,7 +211,7 @@ func begins(text string) bool {
 	return strings.IndexByte(`"{[-0123456789tfn`, rest[0]) >= 0
 }
 
-// nested is the index after the bracket that closes the one at i; -1: none does.
+// nested returns the index after the bracket that closes the one at i; -1: none does.
 func nested(text string, i int) int {
 	open, quoted := 0, false
 	for ; i < len(text); i++ {

@@ -38,10 +38,10 @@ func (s *Schema) Instruction() string {
 	return before + " that satisfies this JSON schema. " + after + "\n\n" + string(s.text)
 }
 
-// Form is the answer of an agent to a question as a document. Where there is none
-// in the answer, an LLM is asked to write it, and asked once more if its
-// document does not satisfy the schema. The error is ErrBlank, ctx's or ask's,
-// or a *[Flaw] of the last document.
+// Form turns the answer of an agent to a question into a document. Where there is
+// none in the answer, an LLM is asked to write it, and asked once more if its
+// document does not satisfy the schema. The error is ErrBlank, ctx's or ask's, or a
+// *[Flaw] of the last document.
 func (s *Schema) Form(ctx context.Context, question, answer string, ask Ask) (string, error) {
 	doc, err := s.Find(answer)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/metrics/series"
 )
 
-// Families are the figures as they are now.
+// Families reads the figures as they are now.
 func Families() []series.Family {
 	families := append(fromRuntime(), fromGC()...)
 	threads, _ := runtime.ThreadCreateProfile(nil)
@@ -63,7 +63,7 @@ func (s *system) limits(files, virtual uint64) {
 	s.gauge("process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.", float64(virtual))
 }
 
-// fromGC are the pauses of the garbage collector.
+// fromGC reads the pauses of the garbage collector.
 func fromGC() []series.Family {
 	gc := debug.GCStats{PauseQuantiles: make([]time.Duration, 5)}
 	debug.ReadGCStats(&gc)
@@ -88,7 +88,7 @@ func fromGC() []series.Family {
 	}
 }
 
-// fromRuntime are the figures of the table, read all at once.
+// fromRuntime reads the figures of the table, all at once.
 func fromRuntime() []series.Family {
 	var samples []metrics.Sample
 	for _, row := range runtimeTable {

@@ -118,7 +118,8 @@ func (v *vector[T]) with(list []string, do func(*T)) {
 	do(one)
 }
 
-// family is the metric as it is now; samples gives the lines of one series.
+// family copies the metric as it is now, its series sorted; samples gives the lines
+// of one series.
 func (v *vector[T]) family(kind Kind, samples func(labels []Label, one *T) []Sample) []Family {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -44,7 +44,8 @@ func WorkspaceOf(conversations control.Engine) func(ctx context.Context, id stri
 	}
 }
 
-// Files is access to the files around a path.
+// Files opens the files around a path in the box of its workspace. The box stays until
+// release is called.
 func (pool *Pool) Files(ctx context.Context, path string) (streams sandbox.Streams, at string, release func(), err error) {
 	box, at, release, err := pool.hold(ctx, path)
 	if err != nil {

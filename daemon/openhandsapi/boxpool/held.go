@@ -22,7 +22,7 @@ type held struct {
 // maxConfined is how many directories of one box have access of their own.
 const maxConfined = 16
 
-// streams is access to the files of the box, which is opened once.
+// streams opens the files of the box once, and then returns what is open.
 func (h *held) streams(confined string) (sandbox.Streams, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,7 +18,8 @@ func (e *outsideError) Error() string { return e.why }
 // Unwrap says what kind of error it is.
 func (e *outsideError) Unwrap() error { return sandbox.ErrOutside }
 
-// workspaceOf is the workspace of a directory, which has no links; nor has the result.
+// workspaceOf chooses the workspace of a directory, which has no links; nor has the
+// result.
 func (pool *Pool) workspaceOf(dir, base string) (string, error) {
 	base, err := filepath.EvalSymlinks(base)
 	if err != nil {
@@ -47,8 +48,8 @@ func (pool *Pool) workspaceOf(dir, base string) (string, error) {
 	return dir, nil
 }
 
-// locate is the innermost directory of a path that exists, and the path; neither has a
-// link, but what is at the path may be one to a file.
+// locate finds the innermost directory of a path that exists, and the path; neither
+// has a link, but what is at the path may be one to a file.
 func locate(path string) (dir, at string, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		if info, err := os.Stat(real); err != nil || info.IsDir() {

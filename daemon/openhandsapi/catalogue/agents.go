@@ -140,7 +140,7 @@ func condenserOf(a Agent) any {
 	return condenser
 }
 
-// hide is v without its secrets. With all, each text in it is one.
+// hide replaces the secrets in v, in place. With all, each text in it is one.
 func hide(v any, all bool) any {
 	switch v := v.(type) {
 	case string:

@@ -63,8 +63,8 @@ func ReadTrial(r *http.Request) (Trial, error) {
 	return out, err
 }
 
-// typed is a request whose server says its type, which newer clients call transport and
-// leave out.
+// typed rewrites a request so that its server says its type, which newer clients call
+// transport and leave out.
 func typed(raw json.RawMessage, server map[string]json.RawMessage) json.RawMessage {
 	if server == nil || server["type"] != nil || server["authentication"] != nil {
 		return raw

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/hidden"
 )
 
-// agentOf is an agent as clients see it: with all members, masked secrets null, and
+// agentOf shows an agent to clients: with all members, masked secrets null, and
 // without its skills unless they are asked for.
 func agentOf(raw json.RawMessage, skills bool) (any, error) {
 	v, err := unmasked(raw)

@@ -38,7 +38,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answerIn is the answer that an event of the agent is, by OpenHands' own rule.
+// answerIn reads the answer out of an event of the agent, by OpenHands' own rule.
 func answerIn(raw json.RawMessage) (text string, found bool) {
 	var e event.Event
 	if json.Unmarshal(raw, &e) != nil {

@@ -67,7 +67,7 @@ type AgentProfile struct {
 	Ignored []string
 }
 
-// Routes are those below /api/conversations.
+// Routes lists the routes below /api/conversations.
 func Routes(cfg Config) []wire.Route {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -16,8 +16,8 @@ import (
 // runtimeInfo says that a conversation runs in this process, which is always there.
 const runtimeInfo = `{"runtime_status":"available","can_resume":true,"runtime_error":null}`
 
-// members are those of a ConversationInfo, in the agent-server's order, and what they
-// are where neither the state nor the metadata has them.
+// members lists the members of a ConversationInfo, in the agent-server's order, and
+// what they are where neither the state nor the metadata has them.
 func members() [][2]string {
 	return [][2]string{
 		{"id", `""`},
@@ -66,7 +66,7 @@ const leftOutMember = "events_left_out"
 // for a change has no runtime, as with an agent-server.
 type shown struct{ skills, runtime bool }
 
-// infos are OpenHands' ConversationInfo of records, in their order.
+// infos shows records as OpenHands' ConversationInfo, in their order.
 func (s *server) infos(ctx context.Context, show shown, records ...control.Record) ([]json.RawMessage, error) {
 	ids := make([]string, len(records))
 	for i, r := range records {
@@ -85,7 +85,7 @@ func (s *server) infos(ctx context.Context, show shown, records ...control.Recor
 	return list, nil
 }
 
-// infoOf is OpenHands' ConversationInfo of a record.
+// infoOf shows a record as OpenHands' ConversationInfo.
 func infoOf(r control.Record, children []string, show shown) (json.RawMessage, error) {
 	var state, meta map[string]json.RawMessage
 	if err := json.Unmarshal(r.State, &state); err != nil {
@@ -147,7 +147,7 @@ func statsOf(state, meta map[string]json.RawMessage) (any, error) {
 
 func none(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// member is the value of a member: a special one, that of the state, that of the
+// member chooses the value of a member: a special one, that of the state, that of the
 // metadata, or what it is otherwise.
 func member(m [2]string, state, meta map[string]json.RawMessage, special func() (any, error)) (json.RawMessage, error) {
 	if special != nil {

@@ -2,8 +2,8 @@ package conversations
 
 import "encoding/json"
 
-// modules are the modules of OpenHands in which an agent-server has its tools. A program
-// of another machine that reads the events of a tool imports its module.
+// modules names the modules of OpenHands in which an agent-server has its tools. A
+// program of another machine that reads the events of a tool imports its module.
 func modules() map[string]string {
 	const tools = "openhands.tools."
 	return map[string]string{
@@ -28,7 +28,7 @@ func modules() map[string]string {
 	}
 }
 
-// modulesOf are the modules of the tools of an agent: those that the client named, and
+// modulesOf names the modules of the tools of an agent: those that the client named, and
 // those of an agent-server. Tools of the client itself have none.
 func modulesOf(meta map[string]json.RawMessage, agent json.RawMessage) (any, error) {
 	type named struct{ Name string }

@@ -279,8 +279,8 @@ func readAdditions(o *pydantic.Object, req *request) {
 // maxSuffix is the highest number of characters that are added to a system message.
 const maxSuffix = 32768
 
-// withoutSecrets is the request without what may hold a secret: the agent, the skills of
-// the launch, and the secrets. The engine chooses what it stores of the rest.
+// withoutSecrets encodes the request without what may hold a secret: the agent, the
+// skills of the launch, and the secrets. The engine chooses what it stores of the rest.
 func withoutSecrets(o *pydantic.Object) json.RawMessage {
 	members := make(map[string]json.RawMessage)
 	for _, name := range o.Names() {

@@ -89,7 +89,7 @@ func readMetadata(o *pydantic.Object) any {
 	return out
 }
 
-// textOf is a value as the text that OpenHands makes of it.
+// textOf converts a value to the text that OpenHands makes of it.
 func textOf(raw json.RawMessage) string {
 	var text *string
 	switch word := string(raw); {

@@ -122,7 +122,7 @@ func (s *server) subdirs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// listed are the directories in a directory that clients may look into.
+// listed lists the directories in a directory that clients may look into.
 func (s *server) listed(path string, hidden bool) ([]string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil && s.Only != "" {

@@ -43,7 +43,8 @@ type Config struct {
 	Logger     *slog.Logger
 }
 
-// Routes are those of /api/file but the trajectories, and the workspaces as pages.
+// Routes lists the routes of /api/file but the trajectories, and the workspaces as
+// pages.
 func Routes(cfg Config) []wire.Route {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

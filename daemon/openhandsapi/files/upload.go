@@ -84,7 +84,7 @@ func noFile() error {
 	return pydantic.Refuse(pydantic.Missing().At([]any{"body", "file"}, nil))
 }
 
-// fileIn is the field with the file.
+// fileIn reads a form up to the field with the file.
 func fileIn(form *multipart.Reader) (*multipart.Part, error) {
 	for range maxParts {
 		part, err := form.NextPart()

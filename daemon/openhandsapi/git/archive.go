@@ -127,7 +127,7 @@ func repositoryBelow(files sandbox.Files, dir string) string {
 	return dir
 }
 
-// repositories are those below a directory; a second one ends the search.
+// repositories finds those below a directory; a second one ends the search.
 func repositories(files sandbox.Files, dir string, depth int) (found []string) {
 	entries, err := files.List(dir)
 	if err != nil || depth == 0 {
@@ -184,7 +184,7 @@ func (r repository) identify(ctx context.Context, h http.Header) {
 // addresses that are not URLs.
 var userInAddress = pattern.Of(`(?i)(https?://)[^/@\s]+@|([a-z][a-z0-9+.-]*://)[^/@\s:]*:[^/@\s]*@`)
 
-// withoutSecrets is the address of a repository without what may be secret in it, as an
+// withoutSecrets cuts out of the address of a repository what may be secret in it, as an
 // agent-server sends it.
 func withoutSecrets(address string) string {
 	address = userInAddress().ReplaceAllString(address, "$1$2****@")
@@ -287,7 +287,7 @@ func (r repository) delta(ctx context.Context, out *download, q request) error {
 	return nil
 }
 
-// deltaBase is the commit that a patch is against, and how it was found.
+// deltaBase finds the commit that a patch is against, and reports how it was found.
 func (r repository) deltaBase(ctx context.Context, name string) (commit, how string, err error) {
 	if name != "" {
 		commit, err := r.resolve(ctx, name)

@@ -30,7 +30,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// changesAt are the changes in a directory, and in the repositories right below it.
+// changesAt lists the changes in a directory, and in the repositories right below it.
 func (s *server) changesAt(ctx context.Context, path, ref string) ([]change, error) {
 	dir, nested, err := s.nested(ctx, path)
 	if err != nil {
@@ -59,7 +59,8 @@ func (s *server) changesAt(ctx context.Context, path, ref string) ([]change, err
 	return list, nil
 }
 
-// nested is the directory of a path, and the names of the repositories right below it.
+// nested finds the directory of a path, and the names of the repositories right below
+// it.
 func (s *server) nested(ctx context.Context, path string) (dir string, names []string, err error) {
 	files, at, release, err := s.boxes.Files(ctx, path)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *server) nested(ctx context.Context, path string) (dir string, names []s
 	return at, names, nil
 }
 
-// changesIn are those of one repository, with the files that git does not know.
+// changesIn lists the changes of one repository, with the files that git does not know.
 func (s *server) changesIn(ctx context.Context, dir, ref string) ([]change, error) {
 	repo, err := s.open(ctx, dir)
 	if err != nil {

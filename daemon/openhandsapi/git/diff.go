@@ -138,7 +138,7 @@ func (r repository) before(ctx context.Context, commit string) string {
 	return emptyTree
 }
 
-// show is the content of a file in a commit; "" if it is not there.
+// show reads the content of a file in a commit; "" if it is not there.
 func (r repository) show(ctx context.Context, commit, name string) (string, error) {
 	at := commit + ":" + name
 	size, err := r.run(ctx, "cat-file", "-s", at)

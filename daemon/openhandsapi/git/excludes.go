@@ -15,7 +15,7 @@ func defaultExcludes() []string {
 	}
 }
 
-// pathspecs are patterns of what is left out, for git.
+// pathspecs converts patterns of what is left out to those of git.
 func pathspecs(excludes []string) []string {
 	var specs []string
 	for _, exclude := range excludes {

@@ -18,7 +18,7 @@ func (r repository) resolve(ctx context.Context, name string) (string, error) {
 	return commit, err
 }
 
-// base is the commit that shows best what was changed here, as an agent-server finds
+// base finds the commit that shows best what was changed here, as an agent-server finds
 // it: what was pushed of this branch, else where it left the default branch, else HEAD.
 func (r repository) base(ctx context.Context) string {
 	head := r.parse(ctx, "HEAD")
@@ -69,7 +69,7 @@ func (r repository) remoteDefault(ctx context.Context) string {
 	return ""
 }
 
-// localFork is where a branch left main or master in a repository without origin.
+// localFork finds where a branch left main or master in a repository without origin.
 func (r repository) localFork(ctx context.Context, branch string) string {
 	for _, name := range []string{"main", "master"} {
 		tip := r.parse(ctx, "refs/heads/"+name)

@@ -51,7 +51,7 @@ func readPlace(text string) (place, error) {
 	return place{at, past}, nil
 }
 
-// repositories are a page of those that fit.
+// repositories reads a page of those that fit.
 func (a *asking) repositories(ctx context.Context, from string, begun bool) (page, error) {
 	at := place{page: 1}
 	if begun {
@@ -103,7 +103,7 @@ func (a *asking) fitting(list []repository) []repository {
 	return fit
 }
 
-// page is a page of GitHub's list, and the number of the next one; "" at the end.
+// page reads a page of GitHub's list, and the number of the next one; "" at the end.
 func (a *asking) page(ctx context.Context, number int) (list []repository, next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -304,7 +304,7 @@ func fill(state map[string]json.RawMessage) error {
 	return nil
 }
 
-// state is the state of the conversation, with those members as they are in at, which
+// state reads the state of the conversation, with those members as they are in at, which
 // change from run to run.
 func (h *hub) state(ctx context.Context, at json.RawMessage) (json.RawMessage, error) {
 	conv, _ := h.current()

@@ -61,7 +61,7 @@ type item struct {
 	last    *int // the newest number of the log that was seen
 }
 
-// sessionFrames are what an event is on the session's socket.
+// sessionFrames encodes an event for the session's socket.
 func (s *Server) sessionFrames(h *hub, e event.Event) ([]frame, error) {
 	if d, ok := e.Body.(*event.Delta); ok {
 		return h.item.delta(d)
@@ -90,7 +90,7 @@ func (s *Server) sessionFrames(h *hub, e event.Event) ([]frame, error) {
 	return append(list, frame{id: e.ID, seq: seq, data: socket.Frame(durable(seq, data))}), nil
 }
 
-// ended is why no more is written, if an event says so.
+// ended returns why no more is written, if an event says so.
 func ended(e event.Event) string {
 	u, ok := e.Body.(*event.StateUpdate)
 	if !ok {
@@ -115,9 +115,9 @@ func ended(e event.Event) string {
 	return "cancelled"
 }
 
-// delta are the frames of a piece. A text that another one follows is given up. One that
-// was begun before the first socket came has no beginning here, and the order of its
-// pieces says how many are missing.
+// delta encodes the frames of a piece. A text that another one follows is given up. One
+// that was begun before the first socket came has no beginning here, and the order of
+// its pieces says how many are missing.
 func (i *item) delta(d *event.Delta) ([]frame, error) {
 	var list []frame
 	if d.Item != i.id {

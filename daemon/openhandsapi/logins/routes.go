@@ -93,7 +93,8 @@ func (l *Logins) bring(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// query is what an address brings that is the one to which this login sends browsers.
+// query reads what an address brings, and refuses one to which this login does not
+// send browsers.
 func (j *job) query(text string) (url.Values, error) {
 	want, err := url.Parse(j.redirect)
 	if err != nil {

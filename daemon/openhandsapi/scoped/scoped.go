@@ -43,7 +43,8 @@ func paths() []string {
 	}
 }
 
-// Routes are those below a conversation.
+// Routes lists the routes below a conversation. Each refuses an unknown conversation before it
+// answers.
 func Routes(cfg Config) []wire.Route {
 	s := &server{cfg}
 	var list []wire.Route

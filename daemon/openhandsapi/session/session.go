@@ -57,7 +57,7 @@ func (s *Sessions) Routes() []wire.Route {
 	}
 }
 
-// CookieKey is the key that stands behind the cookie of a request for a file of a
+// CookieKey returns the key that stands behind the cookie of a request for a file of a
 // workspace; "" for every other request.
 func (s *Sessions) CookieKey(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || !ofWorkspace(r.URL.Path) {

@@ -13,8 +13,8 @@ import (
 // keeps no lists of them.
 func Stats(raw json.RawMessage) (json.RawMessage, error) { return stats(raw, true) }
 
-// Called are the filled-in statistics of a conversation as an agent-server has them: none
-// before it has begun or called a model, and then also those of the condenser's.
+// Called returns the filled-in statistics of a conversation as an agent-server has them:
+// none before it has begun or called a model, and then also those of the condenser's.
 func Called(raw, agent json.RawMessage, begun bool) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	var usages map[string]json.RawMessage
@@ -72,8 +72,8 @@ func wasCalled(raw json.RawMessage) bool {
 	return err != nil || m.Cost != 0 || m.Usage.Prompt+m.Usage.Completion != 0 || len(m.Usages)+len(m.Latencies) != 0
 }
 
-// stats are statistics with all their members. Those of an event have no lists of single
-// calls, so that a long conversation does not repeat them after each call.
+// stats fills statistics in with all their members. Those of an event have no lists of
+// single calls, so that a long conversation does not repeat them after each call.
 func stats(raw json.RawMessage, lists bool) (json.RawMessage, error) {
 	var stats map[string]any
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -42,7 +42,8 @@ var (
 	errEnded  = errors.New("the conversation is being closed")
 )
 
-// at is the history of a place, until it is released.
+// at returns the history of a place, until it is released. It drops that of another place
+// with the same id.
 func (s *Shell) at(p Place) *history {
 	s.mu.Lock()
 	defer s.mu.Unlock()

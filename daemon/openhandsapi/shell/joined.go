@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/internal/optional"
 )
 
-// joined is the last output of a command with all that it has printed: a long output has
-// several events.
+// joined completes the last output of a command with all that it has printed: a long
+// output has several events.
 func (h *history) joined(last []byte) (output, error) {
 	var whole output
 	if err := json.Unmarshal(last, &whole); err != nil || whole.Order == 0 {

@@ -186,8 +186,8 @@ func (q *query) matches(name string) bool {
 	return q.command == "" || len(parts) == 4 && parts[2] == q.command
 }
 
-// names are those of the files that a query selects, from its page on; a page that is
-// not there is the first.
+// names lists the files that a query selects, from its page on; a page that is not
+// there is the first.
 func (s *store) names(q *query) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +207,8 @@ func (s *store) names(q *query) ([]string, error) {
 	return found[max(slices.Index(found, q.page), 0):], nil
 }
 
-// search is a page of events, and the name that the next one begins with. What cannot
-// be read any more is left out. No page is followed by an empty one.
+// search reads a page of events, and the name that the next one begins with. What
+// cannot be read any more is left out. No page is followed by an empty one.
 func (s *store) search(q query) (events []event, next string, err error) {
 	names, err := s.names(&q)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *store) read(name string) ([]byte, error) {
 	return line.Bytes(), err
 }
 
-// find is the event with an id; nil if there is none.
+// find reads the event with an id; nil if there is none.
 func (s *store) find(id string) ([]byte, error) {
 	s.mu.Lock()
 	err := s.open()

@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
-// WithoutNulls is an event without its members that are null, as an agent-server lists
-// and streams it. What a tool or a client made is left as it is.
+// WithoutNulls encodes an event without its members that are null, as an agent-server
+// lists and streams it. What a tool or a client made is left as it is.
 func WithoutNulls(event json.RawMessage) json.RawMessage {
 	if !bytes.Contains(event, []byte("null")) {
 		return event

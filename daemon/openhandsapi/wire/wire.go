@@ -115,7 +115,7 @@ func explain(err error) *Error {
 	return &Error{Status: status, Detail: agentapi.PublicMessage(err, http.StatusText(status)), Err: err}
 }
 
-// explainKept is the answer for what OpenHands' own files did not allow.
+// explainKept returns the answer for what OpenHands' own files did not allow.
 func explainKept(e *openhands.Error) *Error {
 	out := &Error{Status: http.StatusInternalServerError, Detail: e.Msg, Err: e}
 	switch e.Kind {

@@ -138,7 +138,7 @@ func (t *Log) shorten() bool {
 	return false
 }
 
-// At is the update with index i, First <= i < Next.
+// At returns the update with index i, First <= i < Next.
 func (t *Log) At(i int) turn.Update {
 	at, _ := slices.BinarySearchFunc(t.blocks, i, func(b *block, i int) int {
 		if b.first+len(b.ends) <= i {
