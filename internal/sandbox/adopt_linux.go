@@ -68,7 +68,7 @@ func EndBelow() int {
 	})
 }
 
-// below are processes that live, and those below them.
+// below finds the processes that live for which root is true, and those below them.
 func below(root func(process) bool) []process {
 	var rest, found []process
 	in := map[int]bool{}

@@ -68,7 +68,7 @@ type place struct {
 // release lets go of the root, if it is the place's own.
 func (p place) release() { _ = p.close() }
 
-// at is the place of a path. Unconfined, its root is the directory of the path.
+// at opens the place of a path. Unconfined, its root is the directory of the path.
 func (f *files) at(real string) (place, error) {
 	if f.root != nil {
 		name, ok := subpath.Rel(f.dir, real)
@@ -128,7 +128,8 @@ func OpenRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// Read is the content of a regular file.
+// Read reads the content of a regular file, and refuses one over the limit with a
+// [*SizeError].
 func (f *files) Read(real string, limit int64) ([]byte, fs.FileInfo, error) {
 	p, err := f.at(real)
 	if err != nil {

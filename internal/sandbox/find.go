@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Find is the path of a program: of a name without a slash, what the PATH of env
-// (NAME=value) finds, or that of ohgw where env is nil. Directories of PATH that
-// are not absolute do not count. The error names the program once.
+// Find looks a program up: of a name without a slash, what the PATH of env
+// (NAME=value) finds, or that of ohgw where env is nil. Directories of PATH that are
+// not absolute do not count. The error names the program once.
 func Find(name string, env []string) (string, error) {
 	switch {
 	case filepath.IsAbs(name):

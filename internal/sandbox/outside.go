@@ -71,7 +71,7 @@ func (b *outside) Start(ctx context.Context, p Program) (Process, error) {
 	return r, nil
 }
 
-// files are the descriptors of a program without gaps, after one that is to be
+// files lists the descriptors of a program without gaps, after one that is to be
 // closed.
 func (b *outside) files(given []*os.File) ([]*os.File, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -21,8 +21,8 @@ func AskPatiently(ctx context.Context, p Program, limit time.Duration) ([]byte, 
 	return AskInTheBackground(ctx, p, limit, func() {}, limit)
 }
 
-// AskInTheBackground is AskPatiently for a program that is not waited for longer than
-// patience, which is measured as the limit is: then late is called, once.
+// AskInTheBackground asks like AskPatiently a program that is not waited for longer
+// than patience, which is measured as the limit is: then late is called, once.
 func AskInTheBackground(ctx context.Context, p Program, patience time.Duration, late func(), limit time.Duration) ([]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	box := &watched{Box: Outside(Off, Mark{})}

@@ -52,7 +52,7 @@ func readStat(at string) (process, bool) {
 	return p, errParent == nil && errGroup == nil && errStart == nil
 }
 
-// numbers are those of all processes.
+// numbers lists the numbers of all processes.
 func numbers() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -87,7 +87,7 @@ func namespaceOf(pid string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, "pid:["), "]")
 }
 
-// markOf is the variable with which one of the user's programs was started, if it
+// markOf reads the variable with which one of the user's programs was started, if it
 // begins with a prefix; "" if not.
 func markOf(pid int, prefix string) string {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))

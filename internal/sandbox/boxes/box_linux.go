@@ -134,8 +134,8 @@ func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 	return started, nil
 }
 
-// running is the process with the namespaces, started if there is none. It is not
-// ended until done is called.
+// running returns the process with the namespaces, and starts it if there is none. It
+// is not ended until done is called.
 func (b *box) running(ctx context.Context) (*runtime, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

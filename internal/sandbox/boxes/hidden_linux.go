@@ -36,7 +36,7 @@ func withHidden(p policy.Policy, home string) policy.Policy {
 	return p
 }
 
-// hidden are the paths that a box on this machine does not show.
+// hidden lists the paths that a box on this machine does not show.
 func hidden(home string, root bool) []string {
 	paths := slices.Clone(always)
 	if root {

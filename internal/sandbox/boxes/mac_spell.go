@@ -25,9 +25,9 @@ func spellAll(p *policy.Policy, more []string) error {
 	return nil
 }
 
-// spell is a path as the disk has it, without symbolic links. Where it does not tell
-// upper from lower case, a file has more names than the one that a profile has to
-// have. What does not exist is left as it is.
+// spell writes a path as the disk has it, without symbolic links. Where it does not
+// tell upper from lower case, a file has more names than the one that a profile has
+// to have. What does not exist is left as it is.
 func spell(at string) (string, error) {
 	real, err := filepath.EvalSymlinks(at)
 	if os.IsNotExist(err) {

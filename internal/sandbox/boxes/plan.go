@@ -26,10 +26,9 @@ type User struct {
 // noHome is the home directory in a box where the user has none.
 const noHome = "/run/home"
 
-// Plan is the default policy for a workspace: a home directory of the box alone,
+// Plan makes the default policy for a workspace: a home directory of the box alone,
 // kept between the conversations of the workspace, with the user's tools in it. The
-// first box makes it.
-// The network is off.
+// first box makes it. The network is off.
 func Plan(u User, workspace string) (policy.Policy, error) {
 	p := policy.Policy{HomeAt: noHome, Processes: 4096, GitConfig: u.GitConfig}
 	var err error
@@ -88,7 +87,7 @@ func (e *PrivateError) Error() string {
 	return "the workspace " + e.Workspace + " is the directory in which OpenHands or ohgw keeps its files"
 }
 
-// directory is the path of a directory without symbolic links.
+// directory resolves the symbolic links in the path of a directory.
 func directory(at string) (string, error) {
 	if !filepath.IsAbs(at) {
 		return "", fmt.Errorf("%q is not an absolute path", at)
@@ -122,7 +121,7 @@ var toolVariables = []string{
 // besideBin is what belongs to the programs in a directory bin beside it.
 var besideBin = []string{"lib", "lib64", "libexec", "share", "pkg", "src", "include", "VERSION", "go.env", "jmods", "release", "api", "test"}
 
-// tools are the directories of programs below the home directory.
+// tools finds the directories of programs below the home directory.
 func tools(home, workspace string, environ []string) []string {
 	candidates := make([]string, 0, len(toolDirs))
 	for _, dir := range toolDirs {

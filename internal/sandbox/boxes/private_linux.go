@@ -19,7 +19,7 @@ var privateTrees = []struct {
 // whole.
 const maxPrivate = 20_000
 
-// private are the files and directories of a tree that not everybody may read. Root
+// private finds the files and directories of a tree that not everybody may read. Root
 // in a box sees what any user of the machine sees: it has no capabilities, but most
 // keys belong to root. Symbolic links count by what is behind them, which has a path
 // of its own.

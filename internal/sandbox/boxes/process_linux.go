@@ -119,8 +119,8 @@ func (r *runtime) forget(p *process) {
 	delete(r.processes, p.id)
 }
 
-// pidOf is the number of the process that a descriptor is for, as this process sees
-// it; 0 if it is dead.
+// pidOf reads the number of the process that a descriptor is for, as this process
+// sees it; 0 if it is dead.
 func pidOf(pidfd *os.File) int {
 	raw, err := pidfd.SyscallConn()
 	if err != nil {

@@ -35,7 +35,7 @@ func reducedEnviron(env []string, given, reduced *policy.Policy) []string {
 	return append(out, "TMPDIR="+reduced.Tmp, "TMUX_TMPDIR="+reduced.Tmp) // tmux does not know the first one
 }
 
-// reducedPath is a PATH without the directories that cannot be read. A shell finds
+// reducedPath cuts out of a PATH the directories that cannot be read. A shell finds
 // programs in them nevertheless, cannot start them, and looks no further. The home
 // directory's own are where the box has its home directory.
 func reducedPath(list string, given, reduced *policy.Policy) string {

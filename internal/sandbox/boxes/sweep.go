@@ -74,7 +74,7 @@ func (l LeftOver) among(ctx context.Context, base string, entries []fs.DirEntry)
 	return gone, unknown
 }
 
-// unused are those of home directories that no workspace has. What the others belong to
+// unused finds those of home directories that no workspace has. What the others belong to
 // is written down.
 func (l LeftOver) unused(dirs []string) (unused []string, err error) {
 	workspaces, err := l.Used()

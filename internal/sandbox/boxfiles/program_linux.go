@@ -117,7 +117,7 @@ func replace(files sandbox.Files, at string, data []byte, like *attributes) erro
 	return files.Replace(at, data, like)
 }
 
-// list is a directory as JSON. What vanishes meanwhile is not in it.
+// list encodes a directory as JSON. What vanishes meanwhile is not in it.
 func list(files sandbox.Files, at string) ([]byte, error) {
 	entries, err := files.List(at)
 	if err != nil {

@@ -192,7 +192,7 @@ type identity struct {
 	inode  uint32
 }
 
-// identify is the identity of an open file.
+// identify reads the identity of an open file.
 func identify(file int) (identity, error) {
 	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(file))
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 	attributeFile    = 1 // UNIX_DIAG_VFS: inode and device
 )
 
-// unixListeners are all Unix sockets of this machine that listen at a path.
+// unixListeners asks the kernel for all Unix sockets of this machine that listen at a
+// path.
 func unixListeners() ([]unixRow, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	wanted = `^(user\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|quotepath))$`
 )
 
-// Of is the content of a .gitconfig with what the user has set globally; empty if
+// Of writes the content of a .gitconfig with what the user has set globally; empty if
 // there is nothing, or no git. Settings of a workspace do not count: git is asked in
 // an empty directory. home is the user's, environ has NAME=value.
 func Of(ctx context.Context, home string, environ []string) string {

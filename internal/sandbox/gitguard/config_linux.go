@@ -47,7 +47,7 @@ func isHarmless(s setting) bool {
 	return harmless().MatchString(s.name) && !strings.Contains(s.value, "::")
 }
 
-// withoutHarm is the later one of two git configurations without the settings that
+// withoutHarm removes from the later one of two git configurations the settings that
 // are new in it and may run something. It is false where that is not enough.
 func withoutHarm(before, after string) (string, bool) {
 	old, ok := settings(before)
@@ -72,8 +72,8 @@ func withoutHarm(before, after string) (string, bool) {
 	return kept.String(), onlyHarmless(before, kept.String())
 }
 
-// settings are the lines of a configuration, their names as "section subsection name",
-// and how often each is there. One that has other lines is not read.
+// settings counts the lines of a configuration, their names as "section subsection
+// name". One that has other lines is not read.
 func settings(text string) (map[setting]int, bool) {
 	found := map[setting]int{}
 	section := ""

@@ -251,7 +251,7 @@ func worktreeOf(dir string) string {
 // setting is one of a configuration.
 type setting struct{ name, value string }
 
-// named are the settings of a configuration that name a path from which git takes
+// named finds the settings of a configuration that name a path from which git takes
 // programs or settings.
 func named(file string) (found []setting) {
 	data, err := os.ReadFile(file)

@@ -185,7 +185,7 @@ func (s *sweeper) linked(root *os.Root, link string, found *int) {
 	}
 }
 
-// pointer is where a file .git leads, as a path in the tree; "" if that is not a new
+// pointer reads where a file .git leads, as a path in the tree; "" if that is not a new
 // git directory in it.
 func (s *sweeper) pointer(root *os.Root, file string) string {
 	data, err := root.ReadFile(file)

@@ -31,8 +31,9 @@ func (e *InvalidError) Error() string {
 	return e.Why + ": " + e.Hint
 }
 
-// Canonical is a grant in its one spelling, from what a person or an agent's request
-// says. Paths are absolute. It is an *InvalidError if that cannot be granted.
+// Canonical brings a grant into its one spelling, from what a person or an agent's
+// request says. Paths are absolute. It fails with an *InvalidError if that cannot be
+// granted.
 func (s *Store) Canonical(g Grant) (Grant, error) {
 	if g.Workspace != "" && g.Conversation != "" {
 		return g, &InvalidError{"a grant is for a workspace or for a conversation, not for both", "name one of them"}
@@ -73,7 +74,7 @@ func (s *Store) Canonical(g Grant) (Grant, error) {
 	return g, err
 }
 
-// path is a path that can be granted.
+// path resolves a path, and refuses one that cannot be granted.
 func (s *Store) path(access sandbox.Access, text string) (string, error) {
 	at, err := Existing(text)
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *Store) own(at string) string {
 	return ""
 }
 
-// socket is a socket that can be granted.
+// socket resolves a socket, and refuses one that cannot be granted.
 func (s *Store) socket(text string) (string, error) {
 	if slices.Contains(sockets, strings.ToLower(text)) {
 		return strings.ToLower(text), nil
@@ -166,7 +167,8 @@ func unreadable(at string, err error) error {
 	return &InvalidError{at + " does not exist", nearest(at)}
 }
 
-// nearest is a hint with the name that a path which does not exist was meant to be.
+// nearest returns a hint with the name that a path which does not exist was meant to
+// be.
 func nearest(at string) string {
 	for dir, name := filepath.Dir(at), filepath.Base(at); ; dir, name = filepath.Dir(dir), filepath.Base(dir) {
 		entries, err := os.ReadDir(dir)

@@ -144,8 +144,8 @@ func (s *Store) Clear(ctx context.Context) error {
 	})
 }
 
-// current is the grants as they are now. Every change puts a new file in the place
-// of the old one.
+// current returns the grants as they are now, and reads the file if it has changed.
+// Every change puts a new file in the place of the old one.
 func (s *Store) current() ([]Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func (m *mounts) hosts() error {
 	return over(ours, at, true)
 }
 
-// ownNames is a hosts file without the names of other machines. The name of this one
+// ownNames cuts the names of other machines out of a hosts file. The name of this one
 // leads to its loopback address: a box has no other.
 func ownNames(text, host string) string {
 	var own strings.Builder

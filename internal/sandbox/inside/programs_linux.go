@@ -79,7 +79,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// descriptors are those of a message.
+// descriptors reads the descriptors of a message.
 func descriptors(oob []byte) ([]int, error) {
 	if len(oob) == 0 {
 		return nil, nil

@@ -181,7 +181,7 @@ var sharedDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random
 // sharedMemory is where programs share memory by name, with all of the user's.
 const sharedMemory = "/dev/shm"
 
-// reducedRules are the rules for the files of a policy.
+// reducedRules makes the rules for the files of a policy.
 func reducedRules(p *policy.Policy) (ruleset, error) {
 	// /proc shows of other processes what it shows to other users. Nothing in it can be
 	// left out: most of it does not exist yet.
@@ -236,7 +236,7 @@ func real(at string) string {
 	return found
 }
 
-// readableIn are the paths that make a tree readable without what is hidden in it.
+// readableIn finds the paths that make a tree readable without what is hidden in it.
 // A rule cannot take away what another one gives, so the way to what is hidden has
 // rules for what is beside it. Of the directories on that way the names can be
 // listed, and those below them.

@@ -66,7 +66,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// handled are the rights that an ABI can take away.
+// handled returns the rights that an ABI can take away.
 func handled(abi int) uint64 {
 	rights := uint64(accessV1)
 	for _, added := range []struct {

@@ -36,7 +36,8 @@ func takeDevices() (map[string]int, error) {
 	return taken, nil
 }
 
-// private are the directories that each box has for itself.
+// private lists the directories that each box has for itself, and marks them as
+// writable.
 func (m *mounts) private(devices map[string]int) []place {
 	memory := func(options string) func(string) error {
 		return func(at string) error {

@@ -98,7 +98,7 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	return b, nil
 }
 
-// plan is the policy of a box as the settings for its workspace say.
+// plan makes the policy of a box as the settings for its workspace say.
 func (m *Manager) plan(workspace string) (policy.Policy, Settings, error) {
 	u := m.cfg.User
 	u.Private = private(u)
@@ -179,7 +179,8 @@ func (b *box) real(at string) string {
 	return at
 }
 
-// open is the real box.
+// open returns the real box. It makes another one if the grants or the level have
+// changed.
 func (b *box) open() (sandbox.Box, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +261,7 @@ func (b *box) refused(to netip.AddrPort) {
 	})
 }
 
-// Files is access to files with the rights of the programs that start now.
+// Files gives access to files with the rights of the programs that start now.
 func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
 	var of sandbox.Box
 	open := func() (sandbox.Files, error) {

@@ -83,7 +83,7 @@ func (m *Manager) knownFile() string {
 	return filepath.Join(m.cfg.User.State, "sandbox", "known.json")
 }
 
-// identity is all that the level depends on; "" if that cannot be told.
+// identity joins all that the level depends on; "" if a part of it cannot be read.
 func (m *Manager) identity() string {
 	if m.cfg.Executable == nil {
 		return ""
@@ -122,9 +122,9 @@ func (m *Manager) identity() string {
 	return strings.Join(append(append(parts, namespace), own...), "|")
 }
 
-// ownLimits are what a service manager, a container or another sandbox takes from this
-// process alone: capabilities and system calls, and mounts that cover parts of /proc or
-// stand in the place of the root directory.
+// ownLimits reads what a service manager, a container or another sandbox takes from
+// this process alone: capabilities and system calls, and mounts that cover parts of
+// /proc or stand in the place of the root directory.
 func ownLimits(read func(string) ([]byte, error)) (limits []string, err error) {
 	status, err := read("/proc/self/status")
 	if err != nil {

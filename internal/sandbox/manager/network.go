@@ -138,9 +138,9 @@ func (m *Manager) prepare(workspace string, s Settings) {
 	}
 }
 
-// environ are the variables for programs. Programs in the box do not see the settings
-// of package managers in the user's home directory, so the first one waits for those
-// that have some. The others get what is known by then.
+// environ collects the variables for programs. Programs in the box do not see the settings
+// of package managers in the user's home directory, so the first one waits for those that
+// have some. The others get what is known by then.
 func (n *network) environ(ctx context.Context) []string {
 	env := Proxied()
 	tools, first := n.tools(), !n.asked.Load()

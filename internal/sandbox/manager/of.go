@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Of are the settings for a workspace, which has no symbolic links.
+// Of adds the settings for a workspace, which has no symbolic links, to the general
+// ones.
 func (s Settings) Of(workspace string) Settings {
 	more, ok := s.For[workspace]
 	if !ok {

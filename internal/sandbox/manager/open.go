@@ -2,8 +2,8 @@ package manager
 
 import "strings"
 
-// Open is what new boxes have beyond the workspace and a home directory of their own,
-// each for people; nil where nothing is kept from the programs.
+// Open lists what new boxes have beyond the workspace and a home directory of their
+// own, each for people; nil where nothing is kept from the programs.
 func (m *Manager) Open() []string {
 	s := m.cfg.Settings
 	if s.Mode != On {

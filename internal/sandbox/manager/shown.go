@@ -5,8 +5,8 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
-// Shown is a function that reports whether boxes of a workspace that show some more paths,
-// as in [Env.Read], show a path of outside. No box is made.
+// Shown returns a function that reports whether boxes of a workspace that show some more
+// paths, as in [Env.Read], show a path of outside. No box is made.
 func (m *Manager) Shown(workspace string, read []string) (func(path string) bool, error) {
 	if m.boxless() {
 		return func(string) bool { return true }, nil

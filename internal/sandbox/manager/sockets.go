@@ -38,8 +38,8 @@ func (m *Manager) socket(name string) string {
 	return name
 }
 
-// socketVariables are the variables by which programs find the sockets that the user
-// allows; their paths are the same inside.
+// socketVariables returns the variables by which programs find the sockets that the
+// user allows; their paths are the same inside.
 func (m *Manager) socketVariables(names []string) []string {
 	var env []string
 	for _, name := range names {

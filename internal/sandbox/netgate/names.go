@@ -68,7 +68,7 @@ func (g *Gate) serveTCP(conn net.Conn) {
 	}
 }
 
-// answer is the reply to one message, or nil if it deserves none. It never asks
+// answer writes the reply to one message, or nil if it deserves none. It never asks
 // another resolver.
 func answer(message []byte, known *names) []byte {
 	var parser dnsmessage.Parser
@@ -164,7 +164,8 @@ func newNames(limit int) *names {
 	return n
 }
 
-// address is the address of a name, which gets one if it has none.
+// address returns the address of a name, which gets one if it has none. Over the
+// limit the name that was used longest ago loses its address.
 func (n *names) address(name string) netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -196,7 +197,7 @@ func (n *names) free() uint16 {
 	}
 }
 
-// name is the name of an address.
+// name finds the name of an address, and counts it as used.
 func (n *names) name(addr netip.Addr) (string, bool) {
 	if !addr.Is4() {
 		return "", false

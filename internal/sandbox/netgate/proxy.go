@@ -76,7 +76,8 @@ func hasToken(r *http.Request, token string) bool {
 	return ok && subtle.ConstantTimeCompare([]byte(password), []byte(token)) == 1
 }
 
-// targetOf is the host and the port of a request, or the error with its status.
+// targetOf reads the host and the port of a request, or returns the error with its
+// status.
 func targetOf(r *http.Request) (t target, status int, err error) {
 	port := r.URL.Port()
 	switch {

@@ -31,7 +31,7 @@ type Entry struct {
 	Only []netip.Addr
 }
 
-// String is the entry as users write it.
+// String writes the entry as users write it.
 func (e Entry) String() string {
 	if e.Preset != "" {
 		return e.Preset

@@ -81,7 +81,7 @@ func parseName(text string) (string, error) {
 	return name, nil
 }
 
-// ascii is a name as it is on the wire, without a trailing dot.
+// ascii converts a name to its form on the wire, without a trailing dot.
 func ascii(text string) (string, error) {
 	profile := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(false))
 	name, err := profile.ToASCII(text)

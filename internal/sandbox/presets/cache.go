@@ -97,7 +97,7 @@ func (q *question) stamp() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// stampOf is by what a change of a file is seen, or of a file in a directory.
+// stampOf returns a text that changes with a file, or with a file in a directory.
 func stampOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

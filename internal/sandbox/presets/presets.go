@@ -231,7 +231,7 @@ func (w Workspace) Begin(preset string) {
 	_, _ = w.start(preset) // Ask has the same error
 }
 
-// Known is what the tools of a preset have said so far. Nothing is asked.
+// Known collects what the tools of a preset have said so far. Nothing is asked.
 func (w Workspace) Known(preset string) Found {
 	var all Found
 	names := w.Parts(preset)

@@ -209,7 +209,7 @@ func (q *question) url(ctx context.Context, text, from string) string {
 	return u.String()
 }
 
-// exceptions are the private addresses of a host that the user has set up. The
+// exceptions resolves the private addresses of a host that the user has set up. The
 // gate dials these, and no other private address of that host.
 func (q *question) exceptions(ctx context.Context, h netpolicy.Host) ([]netip.Addr, error) {
 	found := []netip.Addr{h.Addr}

@@ -122,7 +122,7 @@ print("pip", pip.__version__, "from", os.path.dirname(pip.__file__), "(python)",
 sys.argv = ["pip", "config", "list"]
 runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
-// askPip is what pip says of itself and its settings.
+// askPip asks pip for its version and its settings.
 func (q *question) askPip(ctx context.Context) (string, error) {
 	pip, none := q.find("pip3")
 	python := "python3"
@@ -166,7 +166,7 @@ func (q *question) pythonOf(pip string) string {
 // indexDefault is the line of pip's help with the index that is set, or built in.
 var indexDefault = pattern.Of(`--index-url\b[^(]*\(default\s+(\S+?)\)`)
 
-// pipIndexOf is the index that pip uses: the last of its settings, in the order in which
+// pipIndexOf finds the index that pip uses: the last of its settings, in the order in which
 // they count, or the one that it has built in.
 func (q *question) pipIndexOf(ctx context.Context, said string) string {
 	index, rank := "", -1

@@ -9,7 +9,7 @@ import (
 // waysOut are what a person can do on a system without a sandbox of ohgw.
 const waysOut = "use an agent-server in a container (ohgw serve --agent-server URL), or give the agent your rights (--sandbox off)"
 
-// elsewhere is the answer on another system than Linux.
+// elsewhere answers on another system than Linux.
 func elsewhere(ctx context.Context, system string, try func(context.Context, sandbox.Level) error) Result {
 	switch system {
 	case "darwin":

@@ -18,7 +18,7 @@ var Notified = []uint32{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN}
 // socketFlags do not belong to the type of a socket.
 const socketFlags = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 
-// Reduced is the program of level reduced for this architecture.
+// Reduced makes the program of level reduced for this architecture.
 func Reduced() []unix.SockFilter {
 	f := newFilter(unix.SECCOMP_RET_USER_NOTIF)
 	for _, number := range shared {
