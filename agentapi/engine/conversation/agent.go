@@ -123,8 +123,8 @@ func (a *agent) history() []event.LLMMessage {
 // context.
 const maxTranscript = 400_000
 
-// transcript is what was said and done, as text. Of what would be too much for the
-// model, the end stays.
+// transcript writes down what was said and done, as text. Of what would be too much for
+// the model, the end stays.
 func (a *agent) transcript(info llm.Info) string {
 	var b strings.Builder
 	for _, m := range a.branch.view.Messages() {

@@ -235,7 +235,7 @@ func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 	return judge.Parse(plainText(resp.Message.Content)), nil
 }
 
-// last is what the log says last of a goal; nil for nothing.
+// last finds what the log says last of a goal; nil for nothing.
 func (p *pursuit) last() (*goalJSON, error) {
 	for i := p.branch.dir.Len() - 1; i >= 0; i-- {
 		e, _, _, err := p.branch.dir.From(i).Next()

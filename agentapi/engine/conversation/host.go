@@ -32,8 +32,9 @@ func (h host) SkillInvoked(ctx context.Context, name string) error {
 	})
 }
 
-// Recent is what the last n messages with a text say, those of people and of agents, as
-// OpenHands tells another model of them. What tools did is not part of it.
+// Recent collects what the last n messages with a text say, those of people and of
+// agents, in the form in which OpenHands shows them to another model. What tools did is
+// not part of it.
 func (h host) Recent(ctx context.Context, n int) (string, error) {
 	var messages []string
 	err := h.door.try(ctx, func() error {

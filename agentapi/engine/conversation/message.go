@@ -143,7 +143,7 @@ type notices struct{ texts []string }
 
 func (n *notices) add(text string) { n.texts = append(n.texts, text) }
 
-// take are the notices that the log does not have.
+// take returns the notices that the log does not have, and empties the list.
 func (n *notices) take(dir *store.Dir, log *slog.Logger) (content []event.Content) {
 	if len(n.texts) == 0 {
 		return nil

@@ -42,12 +42,12 @@ func (b *branch) hidePictures(also map[string]bool) {
 	b.view.Hide(ids)
 }
 
-// suspects are the sets of pictures for which a request may have been refused,
-// in the order in which to try without them. The first are those that the agent
-// has not said anything about yet: a picture that an answer followed was taken
-// once, and a request that is refused for another reason must not cost it. All
-// others come only if the provider itself speaks of pictures: another model, or
-// one without vision, may have given those answers.
+// suspects lists the sets of pictures for which a request may have been refused, in the
+// order in which to try without them. The first are those that the agent has not said
+// anything about yet: a picture that an answer followed was taken once, and a request
+// that is refused for another reason must not cost it. All others come only if the
+// provider itself speaks of pictures: another model, or one without vision, may have
+// given those answers.
 func (a *agent) suspects(err error) []map[string]bool {
 	failed, ok := errors.AsType[*llm.Error](err)
 	if !ok || !a.branch.model.Info().Vision {

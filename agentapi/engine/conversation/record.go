@@ -31,7 +31,7 @@ func (b *branch) append(source string, body event.Body, sync bool) (event.Event,
 	return b.appendAs(b.cfg.NewID(), source, body, sync)
 }
 
-// appendAs is append with the id that the event gets.
+// appendAs appends an event like append, with the id that it gets.
 func (b *branch) appendAs(id, source string, body event.Body, sync bool) (event.Event, error) {
 	parent := b.head
 	if parent == "" && b.dir.Len() > 0 {

@@ -30,7 +30,7 @@ const (
 	blindText  = "I cannot see images: the model of this profile takes text only. Describe the image in words, or use a profile whose model takes images."
 )
 
-// step is one step: what waits is done, or the model is asked once.
+// step takes one step: it does what waits, or asks the model once.
 func (r *run) step() (outcome, error) {
 	if len(r.branch.open) > 0 {
 		return r.execute(r.branch.open)
