@@ -24,10 +24,10 @@ func ReservedPorts(s *config.Settings) []uint16 {
 	return ports
 }
 
-// SoughtPorts are the ports of this machine where ohgw looks for servers, or sends
-// requests by its settings: the usual ones, and those that a setting, a variable or
-// an LLM profile names. A program of the agent that listened there would be taken for such a server,
-// and would get what is meant for it.
+// SoughtPorts lists the ports of this machine where ohgw looks for servers, or sends
+// requests by its settings: the usual ones, and those that a setting, a variable or an LLM
+// profile names. A program of the agent that listened there would be taken for such a
+// server, and would get what is meant for it.
 func SoughtPorts(ctx context.Context, env *Env, s *config.Settings) []uint16 {
 	ports := localport.Sought()
 	for _, port := range localport.Sought() {
@@ -44,8 +44,8 @@ func SoughtPorts(ctx context.Context, env *Env, s *config.Settings) []uint16 {
 	return slices.DeleteFunc(slices.Compact(ports), func(port uint16) bool { return port == 0 })
 }
 
-// profileURLs are where the LLM profiles send their requests. Profiles that cannot be read
-// send none.
+// profileURLs lists where the LLM profiles send their requests. Profiles that cannot be
+// read send none.
 func profileURLs(ctx context.Context, env *Env) []string {
 	store, err := env.ProfileStore(0)
 	if err != nil {

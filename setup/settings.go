@@ -29,7 +29,7 @@ func (env *Env) Settings(flags map[string][]string) (*config.Settings, error) {
 	return s, err
 }
 
-// ConfigFile is the path of the config file, and whether the person named it.
+// ConfigFile returns the path of the config file, and whether the person named it.
 func (env *Env) ConfigFile() (path string, named bool, err error) {
 	path = env.Config
 	if path == "" {

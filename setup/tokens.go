@@ -78,7 +78,7 @@ func NotKeptText(ctx context.Context, err error, values *KeyStore) string {
 	return Clean(KeyFault(ctx, err, values).Error())
 }
 
-// TokenNames are the names of the stored tokens, as far as they can be read.
+// TokenNames lists the names of the stored tokens, as far as they can be read.
 func (env *Env) TokenNames() []string {
 	dirs, err := env.Paths()
 	if err != nil {

@@ -21,7 +21,7 @@ type failure struct {
 	code      fault.Code
 }
 
-// failures are the kinds of failure, the narrow ones first.
+// failures lists the kinds of failure, the narrow ones first.
 func failures() []failure {
 	return []failure{
 		{account.ErrUncertain, "the server HOST did not confirm the request, which may have been carried out", "check before you repeat it: ohgw conversations list --server NAME", fault.Unreachable},

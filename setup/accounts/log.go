@@ -23,7 +23,7 @@ type Log struct {
 // Log is the log of a conversation, of which nothing was read yet.
 func (a Account) Log(id string) *Log { return &Log{acc: a, id: id} }
 
-// Newest are the last events that are wanted, the oldest first; 0 is all of them.
+// Newest reads the last events that are wanted, the oldest first; 0 is all of them.
 func (l *Log) Newest(ctx context.Context, last int, wanted func(account.Event) bool) ([]account.Event, error) {
 	var found []account.Event
 	q := account.EventQuery{Newest: true}

@@ -103,7 +103,7 @@ func (e Entry) profile() agentapi.Profile {
 	}
 }
 
-// Read are the agents in the order of their names, and all that is wrong with them.
+// Read loads the agents in the order of their names, and all that is wrong with them.
 func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error) {
 	llms, err := r.cfg.Profiles(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // variable filled in, and what the user can do who trusts it.
 type leftOut struct{ path, msg, hint string }
 
-// leftOutFiles are the files that OpenHands knows at one place of a project.
+// leftOutFiles lists the files that OpenHands knows at one place of a project.
 func leftOutFiles() []leftOut {
 	const (
 		servers = "the MCP servers are not started and their variables not filled in, because the file belongs to the workspace"
@@ -47,8 +47,8 @@ func leftOutFiles() []leftOut {
 // maxSkillFile bounds what is read of a skill, as [skill.Find] does.
 const maxSkillFile = 1 << 20
 
-// LeftOut are the files of a workspace that start nothing and have no variable filled in,
-// although they would in a directory of the user. It starts nothing.
+// LeftOut finds the files of a workspace that start nothing and have no variable filled
+// in, although they would in a directory of the user. It starts nothing.
 func LeftOut(workspace string, user skill.User) []definition.Problem {
 	if workspace == "" {
 		return nil
@@ -86,7 +86,7 @@ func ofUser(user skill.User, file string) bool {
 	return subpath.Within(user.Base, file)
 }
 
-// ofSkill is what of a skill of a workspace has no effect.
+// ofSkill finds what of a skill of a workspace has no effect.
 func ofSkill(root *os.Root, s skill.Skill, rel string) []leftOut {
 	const trust = "if you trust the skill, copy it to ~/.agents/skills"
 	var list []leftOut

@@ -42,7 +42,7 @@ func (r *Roster) LLM(ctx context.Context, name string) (string, error) {
 	return e.LLM, err
 }
 
-// Probe are the problems of an agent that only show when it is put together: an
+// Probe finds the problems of an agent that only show when it is put together: an
 // agent profile may refer to MCP servers that are gone.
 func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 	if e.Recipe == nil {
@@ -163,7 +163,7 @@ func (r *Roster) disabled(d *definition.Definition, workspace string) []string {
 	return names
 }
 
-// condenser is the condenser of a definition as settings have it.
+// condenser converts the condenser of a definition to that of settings.
 func condenser(d *definition.Definition) map[string]any {
 	if d.NoCondenser {
 		return map[string]any{"enabled": false}
@@ -182,7 +182,7 @@ func condenser(d *definition.Definition) map[string]any {
 
 const summarizing = "LLMSummarizingCondenser"
 
-// limits are the members of a definition that have no effect on a model.
+// limits lists the members of a definition that have no effect on a model.
 func limits(d definition.Definition) []definition.Problem {
 	var list []definition.Problem
 	note := func(field, msg, hint string) {

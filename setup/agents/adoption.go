@@ -59,7 +59,7 @@ func (a *adoption) may() bool {
 // runKey stands for a program in this run: where it is not known, for its user.
 func runKey(p listener.Process) string { return cmp.Or(p.Identity(), "user "+strconv.Itoa(p.UID)) }
 
-// process is the process that listens at the address, as far as that is known. The
+// process finds the process that listens at the address, as far as that is known. The
 // zero Process would be one of root.
 func (a *adoption) process() listener.Process {
 	unknown := listener.Process{UID: -1}

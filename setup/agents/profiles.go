@@ -195,7 +195,7 @@ func (e *engineProfiles) fallback(cfg llm.Config) func(string) (llm.Config, erro
 	}
 }
 
-// llm is the LLM of a profile for a call without an agent.
+// llm configures the LLM of a profile for a call without an agent.
 func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (llm.Config, error) {
 	if e.demo && name == demo.Name {
 		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a scripted model that only works with an agent."}

@@ -108,7 +108,7 @@ func serverKey(env *setup.Env, s *config.Settings, log *slog.Logger) (func() str
 	return keyFrom(env, []string{"OHGW_AGENT_SERVER_KEY", "OH_SESSION_API_KEYS_0", "SESSION_API_KEY"}, s, "agent_server.key_file", s.AgentServer.KeyFile, log)
 }
 
-// serverLLM is the model for an agent-server that has no profiles.
+// serverLLM configures the model for an agent-server that has no profiles.
 func serverLLM(env *setup.Env, s *config.Settings, adopted *adoption, log *slog.Logger) (*agentserver.LLM, error) {
 	llm := s.AgentServer.LLM
 	if llm.Model == "" {

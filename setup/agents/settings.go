@@ -44,8 +44,9 @@ func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 	return agentapi.Confirmation(s.Confirm)
 }
 
-// read is [engine.Config.Settings]. Settings that cannot be used count as OpenHands'
-// defaults, as in OpenHands and in its API here, but each action waits for a confirmation.
+// read implements [engine.Config.Settings]. Settings that cannot be used count as
+// OpenHands' defaults, as in OpenHands and in its API here, but each action waits for a
+// confirmation.
 func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	found, err := e.store.ConversationSettings()
 	e.warn(found, err)

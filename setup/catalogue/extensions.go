@@ -16,7 +16,7 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// Extensions are the plugins and skills that are installed, or could be.
+// Extensions gives access to the plugins and skills that are installed, or could be.
 func Extensions(env *setup.Env, user skill.User, log *slog.Logger) extensions.Config {
 	places := extension.Places{Home: user.Home, Base: user.Base, Path: env.Getenv("PATH"), Now: env.Now}
 	bad := func(dir string, err error) { log.Warn("a plugin cannot be used", "directory", dir, "reason", err) }
@@ -41,7 +41,8 @@ func Extensions(env *setup.Env, user skill.User, log *slog.Logger) extensions.Co
 	}
 }
 
-// available are the plugins of the user and of a project, which counts where both have one.
+// available lists the plugins of the user and of a project, which counts where both have
+// one.
 func available(places extension.Places, project string, own bool, bad func(string, error)) []openhands.PluginInfo {
 	var list []plugin.Plugin
 	if own {

@@ -47,7 +47,7 @@ func OfServer(b *agentserver.Backend) func(context.Context, string, llm.Config) 
 	}
 }
 
-// Complete is a [completions.CompleteFunc].
+// Complete implements [completions.CompleteFunc].
 func (p *LLM) Complete(ctx context.Context, prompt completions.Prompt) (completions.Completion, error) {
 	cfg, err := p.Load(ctx, prompt.Profile, p.Base)
 	if err != nil {

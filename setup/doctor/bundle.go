@@ -23,7 +23,7 @@ type Hidden struct {
 	Names map[string]string
 }
 
-// Bundle is a report as text that can be shown to everybody: v as JSON, without
+// Bundle writes a report as text that can be shown to everybody: v as JSON, without
 // secrets, and without what looks like one.
 func Bundle(v any, h Hidden) ([]byte, error) {
 	text, err := json.Marshal(v)

@@ -66,8 +66,8 @@ const briefly = 5 * time.Second
 // soon is how long a check may run before the user sees what takes so long.
 const soon = 100 * time.Millisecond
 
-// Checks are all checks in the order of what depends on what. With live there
-// is one that asks a model, which costs money.
+// Checks lists all checks in the order of what depends on what. With live there is
+// one that asks a model, which costs money.
 func Checks(live bool) []Check {
 	checks := []Check{
 		{Name: "machine", Doing: "checking the machine", Run: checkMachine},

@@ -68,7 +68,7 @@ func sized(r Result, p Provider) Result {
 	)
 }
 
-// larger is the command that starts a server with a larger context.
+// larger returns the command that starts a server with a larger context.
 func larger(server window.Server, model string) string {
 	size := strconv.Itoa(wantedContext)
 	switch server {

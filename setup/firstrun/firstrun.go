@@ -192,8 +192,8 @@ func (s *Setup) Try(ctx context.Context, p Plan, loads func()) (modelcheck.Resul
 	}), nil
 }
 
-// FromSettings is the plan of a profile with the LLM of OpenHands' settings;
-// false if there is none.
+// FromSettings makes the plan of a profile with the LLM of OpenHands' settings; false if
+// there is none.
 func (s *Setup) FromSettings() (Plan, bool) {
 	draft, err := s.profiles.SettingsDraft()
 	if err != nil {

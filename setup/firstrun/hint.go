@@ -9,9 +9,10 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// FromEnvironment is how to add the first profile with a provider's key that is in the
-// environment: the name of the variable and the whole command. Both are empty if there
-// is no such key. Where the key store cannot be used, the command names the file.
+// FromEnvironment returns how to add the first profile with a provider's key that is
+// in the environment: the name of the variable and the whole command. Both are empty
+// if there is no such key. Where the key store cannot be used, the command names the
+// file.
 func FromEnvironment(ctx context.Context, env *setup.Env, s *config.Settings) (variable, command string) {
 	found := envKeys(env)
 	at := slices.IndexFunc(found, func(k EnvKey) bool { return k.Provider != "bedrock" && k.holdsKey(env) }) // AWS has three

@@ -108,7 +108,7 @@ func isSame(a, b string) bool {
 	return err == nil && one.Port() == other.Port() && loopback.Host(one.Hostname()) && loopback.Host(other.Hostname())
 }
 
-// envKeys are the keys in the environment, sorted by their providers.
+// envKeys finds the keys in the environment, sorted by their providers.
 func envKeys(env *setup.Env) []EnvKey {
 	var keys []EnvKey
 	for _, p := range Providers() {
@@ -125,7 +125,7 @@ func envKeys(env *setup.Env) []EnvKey {
 	return keys
 }
 
-// base is the address of a server, without a path.
+// base returns the address of a server, without a path.
 func (k kind) base(env *setup.Env) string {
 	address := env.UsualAddress(k.address)
 	for _, name := range k.variables {
@@ -185,7 +185,7 @@ func isAgentServer(ctx context.Context, client *http.Client, base string) bool {
 
 var errNoModels = errors.New("not a list of models")
 
-// modelsIn are the models in a list of OpenAI's API.
+// modelsIn reads the models in a list of OpenAI's API.
 func modelsIn(body []byte) ([]string, error) {
 	var list struct {
 		Object string `json:"object"`

@@ -80,8 +80,8 @@ func keyPages() map[string]string {
 	}
 }
 
-// Proposals are models of a provider that are known here, the best one first.
-// They stand where the provider has no list, and are looked for in its list.
+// Proposals lists models of a provider that are known here, the best one first. They
+// stand where the provider has no list, and are looked for in its list.
 func Proposals(prefix string) []string {
 	if prefix+"/" == canon.OpenHands {
 		return canon.Embedded().Current()

@@ -15,7 +15,7 @@ import (
 	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
-// hooksState is the user's hooks, as the embedded agent would run them.
+// hooksState reads the user's hooks, as the embedded agent would run them.
 func (p *Installation) hooksState(ctx context.Context) (doctor.Hooks, error) {
 	b, err := p.open(ctx)
 	if err != nil {

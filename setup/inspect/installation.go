@@ -79,7 +79,7 @@ func New(env *setup.Env, settings func() (*config.Settings, error)) *Installatio
 	return &Installation{Env: env, Settings: sync.OnceValues(settings), http: env.HTTP}
 }
 
-// World is the installation as the checks see it.
+// World shows the installation to the checks.
 func (p *Installation) World() *doctor.World {
 	built, err := time.Parse(time.RFC3339, buildinfo.Get().Time)
 	if err != nil {
@@ -212,8 +212,8 @@ func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error
 	})
 }
 
-// keyNames is where keys are looked for, and which there are. A store that
-// cannot tell has none; another check says so.
+// keyNames returns where keys are looked for, and which there are. A store that does
+// not answer has none; another check says so.
 func (p *Installation) keyNames(ctx context.Context) (*secret.Resolver, []string, error) {
 	s, err := p.Settings()
 	if err != nil {
@@ -314,7 +314,7 @@ func (p *Installation) daemonState(ctx context.Context) (*doctor.Daemon, error) 
 	return d, nil
 }
 
-// running is the client for the daemon that runs; nil if none does.
+// running connects to the daemon that runs; nil if none does.
 func (p *Installation) running(ctx context.Context) (*running.Daemon, error) {
 	s, err := p.Settings()
 	if err != nil {

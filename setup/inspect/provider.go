@@ -40,7 +40,8 @@ func (p *Installation) providerState(ctx context.Context) (doctor.Provider, erro
 	return out, nil
 }
 
-// problem is what an answer of a provider says against it; nil for nothing.
+// problem turns an answer of a provider into a finding; nil for an answer without a
+// problem.
 func problem(list *modelcheck.Listing) *doctor.Finding {
 	verdict := doctor.Failed
 	switch list.Outcome {

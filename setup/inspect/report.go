@@ -93,7 +93,7 @@ func isChoice(name, value string) bool {
 	return slices.ContainsFunc(config.Fields(), func(f config.Field) bool { return f.Env == name && slices.Contains(f.Choices, value) })
 }
 
-// ProfilesIn are the profiles without anything that is a secret.
+// ProfilesIn lists the profiles without anything that is a secret.
 func (p *Installation) ProfilesIn() []ProfileState {
 	out := []ProfileState{}
 	store, err := p.ProfileStore(0)
@@ -110,7 +110,7 @@ func (p *Installation) ProfilesIn() []ProfileState {
 	return out
 }
 
-// Files are the files of ohgw, by name, mode and size.
+// Files lists the files of ohgw, by name, mode and size.
 func Files(env *setup.Env) []FileState {
 	out := []FileState{}
 	dirs, err := env.Paths()

@@ -10,7 +10,8 @@ import (
 	"github.com/ohgw/ohgw/setup/doctor"
 )
 
-// sandboxState is the sandbox of the backend's agents, with attempts to break out.
+// sandboxState tries to break out of the sandbox of the backend's agents, and reports
+// its level, the results and the grants.
 func (p *Installation) sandboxState(ctx context.Context) (doctor.Sandbox, error) {
 	b, err := p.open(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// Find is the id that a person has typed: a whole one, or the beginning of one that no
-// other conversation has.
+// Find returns the id that a person has typed: a whole one, or the beginning of one that
+// no other conversation has.
 func (l Library) Find(ctx context.Context, typed string) (string, error) {
 	id, plain, err := ReadID(typed)
 	if id != "" || err != nil {
@@ -65,7 +65,7 @@ func Named(found []control.Record) string {
 	return strings.Join(named, ", ")
 }
 
-// Beginning are the conversations whose ids begin so, also those that cannot be read.
+// Beginning finds the conversations whose ids begin so, also those that cannot be read.
 func (l Library) Beginning(ctx context.Context, plain string) (found []control.Record, err error) {
 	q := control.ListQuery{Limit: 100, Order: control.ByUpdatedDesc}
 	seen := map[string]bool{} // a list that changes meanwhile can begin again

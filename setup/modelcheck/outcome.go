@@ -145,7 +145,7 @@ func (r *Result) noKey(key *profileKey, failed *llm.Error) {
 	r.fail(keyUnreadable, fmt.Sprintf("the %s cannot be read: %v", skipped.Origin, skipped.Err), repair)
 }
 
-// repairOf is the command that repairs an outcome, or what to do before it.
+// repairOf returns the command that repairs an outcome, or what to do before it.
 func (r *Result) repairOf(o Outcome, again string) string {
 	switch o {
 	case KeyRefused:
@@ -192,7 +192,7 @@ func said(e *llm.Error) string {
 	return e.Detail
 }
 
-// outcomeOf is the class of a failure that a person can act on.
+// outcomeOf classifies a failure by what a person can do about it.
 func outcomeOf(e *llm.Error) Outcome {
 	words := said(e)
 	switch {

@@ -93,7 +93,7 @@ func otherURL(p *profile.Profile, base string) string {
 	return fmt.Sprintf("ohgw profiles add %s --replace --model %s --base-url %s", p.Name, p.LLM.Model, base)
 }
 
-// addressRepair is the command for a server that cannot be reached, or is
+// addressRepair returns the command for a server that cannot be reached, or is
 // another one than the profile says.
 func addressRepair(p *profile.Profile, words string) string {
 	base := baseOf(p)

@@ -48,7 +48,7 @@ func (r *sandboxReader) name(workspace, key, item string) string {
 
 func tableOf(workspace string) string { return "sandbox.workspace." + strconv.Quote(workspace) }
 
-// place is a path in a setting as the manager takes it: absolute, existing, without
+// place resolves a path in a setting for the manager: absolute, existing, without
 // symbolic links. Access is what the path is for; without one, it is made smaller.
 func (r *sandboxReader) place(setting, text string, access sandbox.Access) (string, error) {
 	at := text
@@ -80,7 +80,7 @@ func placeFault(setting string, err error) error {
 	return invalidSandbox(setting+": "+err.Error(), "")
 }
 
-// places are the paths of one list.
+// places resolves the paths of one list.
 func (r *sandboxReader) places(workspace, key string, texts []string, access sandbox.Access) ([]string, error) {
 	var found []string
 	for _, text := range texts {

@@ -21,9 +21,9 @@ func Settings(env *setup.Env, s *config.Settings, workspace string) (manager.Set
 	return all.Of(workspace), nil
 }
 
-// sandboxSettings are the user's settings of the sandbox as the manager takes them:
-// with paths that exist, and without what would end the protection by mistake. Every
-// error is a [fault.Error] that names the setting.
+// sandboxSettings converts the user's settings of the sandbox for the manager: with
+// paths that exist, and without what would end the protection by mistake. Every error
+// is a [fault.Error] that names the setting.
 func sandboxSettings(env *setup.Env, s *config.Settings) (manager.Settings, error) {
 	r, err := newSandboxReader(env, s)
 	if err != nil {

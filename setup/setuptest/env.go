@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// New is an Env with these variables. It drops all notes and has no user to ask.
+// New makes an Env with these variables. It drops all notes and has no user to ask.
 func New(t *testing.T, variables map[string]string) *setup.Env {
 	t.Helper()
 	top := t.TempDir()
