@@ -168,7 +168,7 @@ func (c *card) wrapped(width int) []string {
 	return text
 }
 
-// bare is a card without a frame, for small terminals. What it is about comes
+// bare draws a card without a frame, for small terminals. What it is about comes
 // before its title.
 func (c *card) bare(text []string, width, room int) []string {
 	var out []string

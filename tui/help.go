@@ -43,7 +43,7 @@ func (h *helper) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// keyNames are the keys of a binding for people.
+// keyNames writes the keys of a binding for people.
 func keyNames(b binding) string {
 	names := make([]string, len(b.keys))
 	for i, k := range b.keys {
@@ -70,7 +70,7 @@ var signsOfInput = [][2]string{
 	{"!COMMAND", "run a command in your shell, in the directory, as you; the agent reads its output with your next message"},
 }
 
-// helpRows are all keys and commands: what to press, what it does.
+// helpRows lists all keys and commands: what to press, what it does.
 func helpRows() [][2]string {
 	rows := [][2]string{{"Keys", ""}}
 	for _, table := range [][]binding{bindings, letters} {

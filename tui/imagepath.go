@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// imagePath is the path in a text that is nothing but the path of a picture,
-// as terminals paste a file that is dropped on them; else "".
+// imagePath returns the path in a text that is nothing but the path of a picture, as
+// terminals paste a file that is dropped on them; else "".
 func imagePath(text string) string {
 	path := strings.TrimSpace(text)
 	if strings.ContainsAny(path, "\n\r") || len(path) > 4096 {

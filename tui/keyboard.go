@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/tui/transcript"
 )
 
-// key is a key that was pressed: it belongs to what is open, else to the input.
+// key handles a key that was pressed: it belongs to what is open, else to the input.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	do := actionOf(bindings, msg.String())
 	confirms := do == send && m.input.holds() && m.input.letter.do.decides()
@@ -286,7 +286,7 @@ func (m *model) shell(line string) tea.Cmd {
 	return cmd
 }
 
-// interrupt is Ctrl+C: it ends the user's command, else it stops the run, and
+// interrupt handles Ctrl+C: it ends the user's command, else it stops the run, and
 // the second one leaves.
 func (m *model) interrupt() tea.Cmd {
 	if m.chat.Commands.Running != nil {

@@ -170,7 +170,7 @@ func (n *menu) fit(query string) {
 	}
 }
 
-// fitness is how well a path fits a query, both in lower case: 0 is best, -1 is
+// fitness rates how well a path fits a query, both in lower case: 0 is best, -1 is
 // not at all.
 func fitness(query, name string) int {
 	base := strings.TrimSuffix(name, "/")

@@ -30,7 +30,7 @@ func (p *sheet) called(line func(string), a transcript.Action) {
 	}
 }
 
-// result is how an action went: a word for it first, then the facts.
+// result writes how an action went: a word for it first, then the facts.
 func result(a transcript.Action) []string {
 	var facts []string
 	if a.ExitCode != nil {

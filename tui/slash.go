@@ -47,8 +47,8 @@ type slashCommand struct {
 	onScreen         func(m *model, rest string) (tea.Cmd, bool)
 }
 
-// slashCommands are all of them, in the order of the help. Keys, completion,
-// help and both views take them from here.
+// slashCommands lists all of them, in the order of the help. Keys, completion, help
+// and both views take them from here.
 func slashCommands() []slashCommand {
 	return []slashCommand{
 		{name: "/model", args: "[NAME]", what: "pick a model; /model add sets one up", run: runModel},

@@ -60,7 +60,7 @@ func (s *status) tick() {
 	s.ticks++
 }
 
-// line is the last line: what is asked, where, and how that is.
+// line draws the last line: what is asked, where, and how that is.
 func (s *status) line(l looks, width int) string {
 	if s.flash != "" {
 		return paint(l.accent, wrap.Cut(" "+s.flash, width))
@@ -86,8 +86,8 @@ func (s *status) line(l looks, width int) string {
 // minLeft is how many cells the left side of the last line has at least.
 const minLeft = 8
 
-// right is the right side of the last line, with its width: what was spent, a
-// sandbox that is less than it could be, and the connection. What has no room is
+// right draws the right side of the last line, and returns its width: what was spent,
+// a sandbox that is less than it could be, and the connection. What has no room is
 // left out, the first of them first.
 func (s *status) right(l looks, width int) (text string, used int) {
 	state, look := s.link(l)
@@ -120,8 +120,8 @@ func (s *status) sandbox() string {
 // fullContext is how full a context is when that is worth a colour.
 const fullContext = 0.8
 
-// spent is what the conversation took: how full the model's context is, else
-// the tokens in and out; and what it cost. A narrow screen has less of it.
+// spent writes what the conversation took: how full the model's context is, else the
+// tokens in and out; and what it cost. A narrow screen has less of it.
 func (s *status) spent(width int) string {
 	var parts []string
 	in, out := s.chat.Tokens[0], s.chat.Tokens[1]
@@ -163,7 +163,7 @@ func (s *status) directory() []string {
 	return []string{w.String(), short.String(), safe.Line(short.Dir)}
 }
 
-// link is the connection in a word, with a mark that needs no colour.
+// link returns the connection in a word, with a mark that needs no colour.
 func (s *status) link(l looks) (word, look string) {
 	state := s.chat.Link.State
 	switch t := s.chat.Turn; {
@@ -209,7 +209,7 @@ func (s *status) activity(l looks, width int) string {
 	return ""
 }
 
-// doing is what a turn does after a silence.
+// doing returns what a turn does after a silence.
 func (s *status) doing(t *session.Turn, silent time.Duration) string {
 	switch {
 	case s.chat.Sandbox.Asked != nil && s.chat.Sandbox.Asked.Held:

@@ -164,7 +164,8 @@ func (p picture) placeholder() string {
 	return "ask something else"
 }
 
-// above is what stands between the transcript and the input.
+// above draws what stands between the transcript and the input. What is too much for
+// room is cut at the top.
 func (p picture) above(room int) []string {
 	var lines []string
 	t := p.m.status.activity(p.m.looks, p.m.width)

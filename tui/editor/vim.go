@@ -77,7 +77,7 @@ func (v *Vim) vertical(e *Editor, key string, n int) {
 	}
 }
 
-// motion is where a motion leads.
+// motion returns where a motion leads.
 func (e *Editor) motion(key string, n int) (to int, ok bool) {
 	step, ok := map[string]func(int) int{
 		"h": func(i int) int { return max(i-1, e.lineBegin()) },

@@ -23,9 +23,10 @@ var layouts = [...]string{
 	"ضصثقفغعهخحشسيبلاتنمئءؤر ىة",
 }
 
-// Position is the letter of a usual keyboard at the place of a key that writes
-// another alphabet, or 0. sure is whether the terminal has told it; else the layout
-// is guessed from the letter, which not all layouts of an alphabet have there.
+// Position returns the letter of a usual keyboard at the place of a key that writes
+// another alphabet, or 0. sure is true if the terminal has sent that letter; else the
+// layout is guessed from the key's letter, which not all layouts of an alphabet have
+// there.
 func Position(k tea.Key) (letter rune, sure bool) {
 	if k.Code < unicode.MaxASCII || !unicode.IsLetter(k.Code) {
 		return 0, false

@@ -63,7 +63,7 @@ func control(b byte) verdict {
 	return typed
 }
 
-// command is an answer such as Esc ] 11 ; rgb:0000/0000/0000 BEL.
+// command judges one more byte of an answer such as Esc ] 11 ; rgb:0000/0000/0000 BEL.
 func command(body []byte, b byte) verdict {
 	_, value, named := bytes.Cut(body, []byte(";"))
 	switch {
@@ -90,7 +90,7 @@ func isColour(value []byte, b byte) bool {
 	return strings.IndexByte("rgba:", b) >= 0 && !bytes.ContainsAny(value, "/#")
 }
 
-// device is an answer such as Esc P > | xterm(390) Esc \.
+// device judges one more byte of an answer such as Esc P > | xterm(390) Esc \.
 func device(kind byte, body []byte, b byte) verdict {
 	starts := []string{">|", "!|", "0$r", "1$r", "0+r", "1+r"}
 	if kind == '_' {

@@ -73,7 +73,7 @@ func (h *highlighter) line(s string) []token {
 	return tokens
 }
 
-// next is the length and the kind of what s begins with.
+// next returns the length and the kind of what s begins with.
 func (h *highlighter) next(s string) (int, kind) {
 	if h.until != "" {
 		return h.span(s, 0)

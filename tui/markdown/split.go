@@ -193,7 +193,7 @@ func heading(text string) bool {
 	return n > 0 && n < 7 && (rest[0] == ' ' || rest[0] == '\n')
 }
 
-// item is the length of the mark that begins an item of a list, 0 if none.
+// item measures the mark that begins an item of a list, 0 without one.
 func item(text string) int {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits > 9 || digits == len(text) {

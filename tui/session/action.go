@@ -20,7 +20,7 @@ var kinds = map[string]transcript.Kind{
 	"command": transcript.Command, "edit": transcript.Edit, "read": transcript.Read, "tasks": transcript.Plan, "think": transcript.Think,
 }
 
-// ActionOf is an action as views show it: harmless, each name in one line.
+// ActionOf converts an action for views: harmless, each name in one line.
 func ActionOf(c gateway.Call) transcript.Action {
 	a := transcript.Action{
 		ID: c.ID, State: states[c.State], Kind: kinds[c.Kind], Tool: name(c.Tool), Line: name(c.Line), Input: bounded(c.Input),

@@ -99,7 +99,7 @@ type Hints struct {
 	Left func(dir string) string
 }
 
-// Leave are the lines that are printed when a chat ends that has c.
+// Leave returns the lines that are printed when a chat ends that has c.
 func (h Hints) Leave(c Conversation) []string {
 	var lines []string
 	if c.Turns == 0 {

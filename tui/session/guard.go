@@ -53,7 +53,7 @@ func (s *Sandbox) found(msg sandboxMsg) {
 	}
 }
 
-// rows are a name and a text for each thing to know about the sandbox.
+// rows lists a name and a text for each thing to know about the sandbox.
 func (s *Sandbox) rows() [][2]string {
 	rows := [][2]string{{"level", s.Known.Level}}
 	if s.Known.Level == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// Summary is the line about a turn that has its answer.
+// Summary writes the line about a turn that has its answer.
 func (e End) Summary() string {
 	var parts []string
 	switch actions := e.Turn.Answer.Actions(); actions {
@@ -82,8 +82,8 @@ func OrElse(commands []string) string {
 	return " (" + strings.Join(commands, ", or ") + ")"
 }
 
-// pending are the actions that wait; from a gateway that does not list them,
-// the list in its notice, or all of that.
+// pending lists the actions that wait; from a gateway that does not list them, the
+// list in its notice, or all of that.
 func pending(waiting []gateway.Action, notice string) []string {
 	var items []string
 	for _, a := range waiting {

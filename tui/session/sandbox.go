@@ -225,7 +225,7 @@ func (s *Sandbox) pass() {
 	}
 }
 
-// refusal is a block as the log shows it.
+// refusal converts a block for the log.
 func (s *Sandbox) refusal(b *Block) transcript.Refusal {
 	r := transcript.Refusal{ID: b.id, What: b.What(), State: b.Decided()}
 	fresh := len(s.Blocks) > s.before && b.id >= s.Blocks[s.before].id

@@ -78,7 +78,7 @@ func (s *step) mark() string {
 	return [...]string{Running: "◌ ", Done: "✓ ", Failed: "✗ ", Rejected: "✗ ", Interrupted: "■ ", Waiting: "? "}[s.State]
 }
 
-// facts are what there is to say of the result in one line: "exit code 1 · 0.3 s".
+// facts writes what there is to say of the result in one line: "exit code 1 · 0.3 s".
 func (s *step) facts() string {
 	var all []string
 	switch s.State {

@@ -16,7 +16,7 @@ const (
 	maxTasks = 12
 )
 
-// body is what is behind the line of a step, as far as it is shown.
+// body draws what is behind the line of a step, as far as it is shown.
 func (p *painter) body(s *step) []string {
 	width := max(p.width-margin-3, 2)
 	var lines []string
@@ -36,7 +36,7 @@ func (p *painter) body(s *step) []string {
 	return lines
 }
 
-// preview is what is shown of a folded step.
+// preview draws what is shown of a folded step.
 func (p *painter) preview(s *step, width int) []string {
 	switch {
 	case len(s.Tasks) > 0 && !s.stale:
@@ -101,7 +101,7 @@ func (p *painter) input(s *step, width int) []string {
 	return append([]string{p.faint("arguments", width)}, verbatim(input, width)...)
 }
 
-// output is what a tool said.
+// output draws what a tool said.
 func (p *painter) output(s *step, width int) []string {
 	var lines []string
 	switch {
@@ -140,7 +140,7 @@ func (p *painter) edit(s *step, width int) []string {
 	return lines
 }
 
-// plan is a list of tasks: what is done, what is at work, what is to do.
+// plan draws a list of tasks: what is done, what is at work, what is to do.
 func (p *painter) plan(tasks []Task, width, most int) []string {
 	done := 0
 	for _, t := range tasks {

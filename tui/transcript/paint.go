@@ -76,7 +76,7 @@ func (l *List) mark(line string) string {
 	return b.String()
 }
 
-// columns are the cells of a line that hold the query: begin and end of each.
+// columns finds the cells of a line that hold the query: begin and end of each.
 func columns(line, query string) [][2]int {
 	plain := ansi.Strip(line)
 	lower := strings.ToLower(plain)

@@ -117,7 +117,7 @@ func compareWords(before, after *change) {
 	before.words, after.words = differing(a, inA, first), differing(b, inB, first)
 }
 
-// differing are the bytes of the words that are not common.
+// differing finds the bytes of the words that are not common.
 func differing(all []string, in []bool, first int) [][2]int {
 	var found [][2]int
 	at := 0

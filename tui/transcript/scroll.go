@@ -112,7 +112,7 @@ func (l *List) next(p place) (place, bool) {
 	return p, p.message < len(l.messages)
 }
 
-// back is n lines before p, or the beginning.
+// back goes n lines back from p, or to the beginning.
 func (l *List) back(p place, n int) place {
 	for n > 0 {
 		if p.line > 0 {
@@ -137,7 +137,7 @@ func (l *List) back(p place, n int) place {
 	return p
 }
 
-// forward is n lines after p, or the end.
+// forward goes n lines on from p, or to the end.
 func (l *List) forward(p place, n int) place {
 	for {
 		if p.message >= len(l.messages) {

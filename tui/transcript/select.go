@@ -8,7 +8,7 @@ type found struct {
 	step   *step
 }
 
-// actions are those that open, in their order.
+// actions lists those that open, in their order.
 func (l *List) actions() []found {
 	var all []found
 	for i, m := range l.messages {

@@ -54,7 +54,7 @@ func (p *part) group(i int) (first, end int) {
 	return first, end
 }
 
-// stepLine is a step in one line: what was done, and how it went.
+// stepLine draws a step in one line: what was done, and how it went.
 func (p *painter) stepLine(s *step) string {
 	width := p.text() - 2
 	look := p.theme.Faint

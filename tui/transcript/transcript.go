@@ -125,7 +125,8 @@ func (l *List) Expanded() bool { return l.painter.expanded }
 // Expand shows every line of progress, or folds them.
 func (l *List) Expand(on bool) { l.painter.expanded = on }
 
-// lines are the lines of a cell, with the empty one before each message.
+// lines returns the lines of a cell, and how many empty ones stand before them. It
+// paints the cell only if what it shows has changed.
 func (l *List) lines(message, cell int) (lead int, lines []string) {
 	m := l.messages[message]
 	c := m.slot(cell)
