@@ -137,7 +137,7 @@ func (s *Store) Add(ctx context.Context, name string, d Draft, opts AddOptions) 
 	return nil
 }
 
-// Preview is the profile that Add would write, as Load would read it. Its API
+// Preview returns the profile that Add would write, as Load would read it. Its API
 // key is that of the draft. The errors are those of Add and Load.
 func (s *Store) Preview(name string, d Draft) (*Profile, error) {
 	name, err := newName(name)
@@ -256,7 +256,7 @@ func (s *Store) BackUpSettings(path string) error {
 	return nil
 }
 
-// legacyDraft is the LLM of the first OpenHands.
+// legacyDraft reads the LLM of the first OpenHands.
 func (s *Store) legacyDraft(root jsonedit.Value) (Draft, error) {
 	model, _ := root.Get("llm_model").Text()
 	url, _ := root.Get("llm_base_url").Text()

@@ -247,9 +247,9 @@ func (f finding) form(e document.Entry) {
 	}
 }
 
-// RepairsOf are the commands that repair an entry in an old form, the likeliest
-// first; none when there is no such command. target names the entry for
-// migrate: a profile, TargetSettings or TargetCLI.
+// RepairsOf returns the commands that repair an entry in an old form, the likeliest
+// first; none when there is no such command. target names the entry for migrate: a
+// profile, TargetSettings or TargetCLI.
 func RepairsOf(action canon.Action, target string) []string {
 	asOpenHands := "ohgw profiles migrate --as-openhands " + quote(target)
 	ownProxy := "ohgw profiles migrate --base-url URL " + quote(target)

@@ -73,7 +73,7 @@ func (s *Store) ConversationSettings() (ConversationSettings, error) {
 	return found, err
 }
 
-// understood is what a file says.
+// understood reads the settings in a file.
 func understood(snap document.Snapshot, ciphers *Ciphers) (ConversationSettings, error) {
 	var lost []lostSecret
 	found, err := settings.Of(snap, shape.Reader{

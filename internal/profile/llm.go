@@ -108,7 +108,7 @@ func readExtras(llm *llmentry.LLM, entry jsonedit.Value) {
 
 const fallbackMember = "fallback_strategy"
 
-// readFallback is nil for what OpenHands refuses.
+// readFallback reads the fallback LLMs; nil for what OpenHands refuses.
 func readFallback(v jsonedit.Value) *llmentry.FallbackStrategy {
 	list := v.Get("fallback_llms")
 	if list.Kind() != jsonedit.Array {

@@ -22,7 +22,7 @@ type Profile struct {
 	KeyErr error `json:"-"`
 }
 
-// Subject is what to look for to find a secret of the profile.
+// Subject says what to look for to find a secret of the profile.
 func (p *Profile) Subject(field string) secret.Subject {
 	base := optional.Or(p.LLM.BaseURL, "")
 	subject := secret.Subject{

@@ -77,7 +77,7 @@ type rewritten struct {
 	content []byte
 }
 
-// renamedUsers are the files that use a profile, as they are when it has another name.
+// renamedUsers rewrites the files that use a profile for its other name.
 func renamedUsers(agents []agentProfile, metas []metaProfile, old, name string) ([]rewritten, error) {
 	var files []rewritten
 	for _, a := range agents {
@@ -148,8 +148,8 @@ func mounted(path string, err error) error {
 	return err
 }
 
-// existing is CleanName for a profile that is there, whose name may be one of
-// those that only old releases made.
+// existing checks a name like CleanName, for a profile that is there, whose name may be
+// one of those that only old releases made.
 func (s *Store) existing(given string) (string, error) {
 	name, err := CleanName(given)
 	if err == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/ohgw/ohgw/internal/routing"
 )
 
-// ActiveRouter is the active meta-profile; nil if there is none. Where its file is gone,
-// the copy in the settings counts, as in OpenHands. The profiles that it names need not be
-// there. The error names the meta-profile and what is wrong with it.
+// ActiveRouter reads the active meta-profile; nil if there is none. Where its file is
+// gone, the copy in the settings counts, as in OpenHands. The profiles that it names need
+// not be there. The error names the meta-profile and what is wrong with it.
 func (s *Store) ActiveRouter() (*routing.Router, error) {
 	snap := s.settings().Read()
 	if snap.Doc == nil || snap.Gate != nil {
@@ -29,7 +29,7 @@ func (s *Store) ActiveRouter() (*routing.Router, error) {
 	return found, nil
 }
 
-// Router is a meta-profile as an agent of OpenHands finds it: by its name; where it has no
+// Router finds a meta-profile as an agent of OpenHands does: by its name; where it has no
 // file, inline counts, the JSON text of one. Without a name that is inline, or else the
 // first one of those that there are.
 func (s *Store) Router(name string, inline []byte) (*routing.Router, error) {

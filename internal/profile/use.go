@@ -190,7 +190,7 @@ func (s *Store) SealingKey() (fernet.Key, bool) {
 	return fernet.Key{}, false
 }
 
-// tokens are the encrypted keys of the store.
+// tokens collects the encrypted keys of the store.
 func (s *Store) tokens(settings *jsonedit.Doc) []string {
 	values := []jsonedit.Value{settings.Root().At("agent_settings", "llm", "api_key")}
 	for _, conn := range s.readConnections().byID {

@@ -65,7 +65,7 @@ func connectionOf(v jsonedit.Value) openhands.Connection {
 	return c
 }
 
-// find is a connection and its key; nil without an error: there is none.
+// find reads a connection and its key; nil without an error: there is none.
 func (s *Connections) find(id string) (*openhands.Connection, secret.Value, error) {
 	list, err := s.read()
 	if err != nil {

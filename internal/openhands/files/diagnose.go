@@ -119,7 +119,7 @@ func (s *AgentProfiles) diagnoseSkills(ctx context.Context, d *openhands.Diagnos
 	}
 }
 
-// acpSecrets are the names of the secrets that an agent of another program takes.
+// acpSecrets returns the names of the secrets that an agent of another program takes.
 func acpSecrets(server string) (key, url *string, files []string) {
 	name := func(s string) *string { return &s }
 	switch server {

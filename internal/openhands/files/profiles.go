@@ -88,7 +88,7 @@ func (s *LLMProfiles) Get(ctx context.Context, name string, e openhands.Exposure
 	return openhands.LLMConfig{Name: name, Config: config, KeySet: set}, err
 }
 
-// read is the LLM of a profile as it is stored, in its present form.
+// read reads the LLM of a profile as it is stored, in its present form.
 func (s *LLMProfiles) read(name string) (shape.Tree, error) {
 	clean, err := profile.CleanName(name)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *LLMProfiles) runnable(name string) (shape.Tree, error) {
 	return s.linked(llm, "Profile '"+name+"'")
 }
 
-// linked is an LLM with the key and URL of the connection that it names, if it does.
+// linked gives an LLM the key and URL of the connection that it names, if it does.
 func (s *LLMProfiles) linked(llm shape.Tree, what string) (shape.Tree, error) {
 	id := llm.Text("provider_connection_id")
 	if id == "" {

@@ -32,7 +32,7 @@ func (s *recipeFiles) parse(doc *jsonedit.Doc) (shape.Tree, []pydantic.Fault, er
 	return tree, faults, nil
 }
 
-// presentRecipe is a recipe without what its version only has for the sake of older ones.
+// presentRecipe removes from a recipe what its version only has for the sake of older ones.
 // The first version had skills, and no tools where all were meant.
 func presentRecipe(doc *jsonedit.Doc, version int64) (*jsonedit.Doc, error) {
 	var err error
@@ -151,7 +151,7 @@ func shorten(tree shape.Tree) bool {
 	return true
 }
 
-// newestRecipe is a recipe of any version in the form of the newest one.
+// newestRecipe converts a recipe of any version to the form of the newest one.
 func newestRecipe(recipe shape.Tree) shape.Tree {
 	out := recipe.With("schema_version", json.RawMessage(strconv.Itoa(shape.RecipeVersion)))
 	usual := shape.Tree{"secret_refs": null()}

@@ -82,7 +82,7 @@ func noAgentProfile(name string) error {
 	return refuse(openhands.NotFound, "Agent profile '%s' not found", name)
 }
 
-// nameOf is the name of the recipe with an id.
+// nameOf finds the name of the recipe with an id.
 func (s *recipeFiles) nameOf(id string) (string, error) {
 	snaps, err := s.all()
 	if err != nil {

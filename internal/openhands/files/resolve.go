@@ -33,7 +33,7 @@ func (s *AgentProfiles) ResolveAll(_ context.Context, id, llm string) (openhands
 	return s.resolve(id, llm, s.danglingMeta)
 }
 
-// resolve is ResolveAll; without danglingMeta the meta-profile has no effect.
+// resolve does what ResolveAll does; without danglingMeta the meta-profile has no effect.
 func (s *AgentProfiles) resolve(id, llmName string, danglingMeta func(shape.Tree) (*string, []string, error)) (openhands.Launch, error) {
 	name, err := s.files.nameOf(id)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *AgentProfiles) recipeLLM(name string) (shape.Tree, error) {
 	return llm, err
 }
 
-// chosenServers are the tool servers of a recipe, by name, and the names that there are
+// chosenServers selects the tool servers of a recipe, by name, and the names that there are
 // no servers for.
 func (s *AgentProfiles) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, dangling []string) {
 	all := s.settings.load().Agent.Tree("mcp_config")
@@ -224,7 +224,7 @@ func (s *AgentProfiles) command(recipe shape.Tree) ([]any, error) {
 	return out, nil
 }
 
-// danglingMeta is what a recipe with a meta-profile refers to and is not there: the
+// danglingMeta finds what a recipe with a meta-profile refers to and is not there: the
 // meta-profile, or LLM profiles that it names.
 func (s *AgentProfiles) danglingMeta(recipe shape.Tree) (meta *string, llms []string, err error) {
 	llms = []string{}

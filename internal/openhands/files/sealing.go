@@ -85,7 +85,7 @@ func (s *Sealing) sealWith(key fernet.Key) shape.Show {
 	}
 }
 
-// show is how secrets are shown to a client.
+// show returns how secrets are shown to a client.
 func (s *Sealing) show(e openhands.Exposure) (shape.Show, error) {
 	switch e {
 	case openhands.Encrypted:

@@ -125,7 +125,7 @@ func (s *Settings) targets(p openhands.Patch) error {
 // errInvalid says no more, because the values may be secrets.
 var errInvalid = &openhands.Error{Kind: openhands.Invalid, Msg: "Settings validation failed"}
 
-// patched are the settings with a patch.
+// patched applies a patch to the settings.
 func (s *Settings) patched(before settings.Settings, p openhands.Patch) (settings.Settings, error) {
 	after := before
 	var err error
