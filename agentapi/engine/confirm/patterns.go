@@ -60,7 +60,7 @@ func newPatterns(data json.RawMessage) (analyzer, error) {
 	return p, nil
 }
 
-// matcherOf are a client's own patterns: an expression, what it means, and an id.
+// matcherOf compiles a client's own patterns: an expression, what it means, and an id.
 func matcherOf(given [][]string) (matcher, error) {
 	list := make([]*regexp.Regexp, len(given))
 	for i, row := range given {

@@ -35,8 +35,8 @@ func (t *texts) add(text string) {
 	t.list, t.size = append(t.list, text), t.size+size+gap
 }
 
-// executed are the texts by which an action does something: those of its arguments come
-// first, so that no long name of a tool crowds them out.
+// executed collects the texts by which an action does something: those of its arguments
+// come first, so that no long name of a tool crowds them out.
 func executed(a *event.Action) []string {
 	var t texts
 	if arguments := a.ToolCall.Arguments; arguments != "" {
@@ -72,7 +72,7 @@ func said(a *event.Action) []string {
 	return t.list
 }
 
-// leavesOf are the texts of a JSON value, in their order, without the names of members.
+// leavesOf reads the texts of a JSON value, in their order, without the names of members.
 func leavesOf(data string) (leaves []string, ok bool) {
 	if !json.Valid([]byte(data)) {
 		return nil, false

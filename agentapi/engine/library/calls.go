@@ -14,7 +14,7 @@ type callUsage struct {
 	ResponseID string `json:"response_id"`
 }
 
-// withCalls is statistics with a list of all calls beside their sums. What cannot be
+// withCalls adds to statistics a list of all calls beside their sums. What cannot be
 // read as such stays what it is.
 func withCalls(stats json.RawMessage, calls []store.Call) json.RawMessage {
 	var all map[string]json.RawMessage

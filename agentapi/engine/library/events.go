@@ -97,7 +97,7 @@ func (lib *Library) log(ctx context.Context, id string) (store.Log, error) {
 	return log, agentapi.InProcess(lib.opening.Explain(ctx, id, err))
 }
 
-// matching is what a filter lets through; nil for one that lets all through.
+// matching makes the filter of the store; nil for one that lets all through.
 func matching(f control.EventFilter) *store.Filter {
 	if f == (control.EventFilter{}) {
 		return nil

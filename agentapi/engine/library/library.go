@@ -51,7 +51,7 @@ func New(cfg Config) *Library {
 	return &Library{cfg, apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}}
 }
 
-// List is a page of the conversations. Those that vanish meanwhile are left out.
+// List returns a page of the conversations. Those that vanish meanwhile are left out.
 func (lib *Library) List(ctx context.Context, q control.ListQuery) (control.ListPage, error) {
 	list, err := lib.listed(ctx, q.Status)
 	if err != nil {
@@ -88,7 +88,7 @@ func (lib *Library) Count(ctx context.Context, status event.Status) (int, error)
 	return len(list), err
 }
 
-// Children are the parts of conversations. The files of the parts say whose they are.
+// Children finds the parts of conversations. The files of the parts say whose they are.
 func (lib *Library) Children(ctx context.Context, ids ...string) (map[string][]string, error) {
 	list, err := lib.listed(ctx, "")
 	if err != nil {
@@ -105,8 +105,8 @@ func (lib *Library) Children(ctx context.Context, ids ...string) (map[string][]s
 	return children, nil
 }
 
-// listed are the conversations with a status, as they are now: those that are open
-// here by what they say themselves.
+// listed lists the conversations with a status, as they are now: those that are open here by
+// what they say themselves.
 func (lib *Library) listed(ctx context.Context, status event.Status) ([]store.Listed, error) {
 	lib.cfg.Catalog.Note(lib.cfg.Open.IDs()...)
 	list, err := lib.cfg.Catalog.List()
@@ -147,7 +147,7 @@ func ordered(order string) func(a, b store.Listed) int {
 // atOnce is how many records of a page are read at the same time.
 const atOnce = 4
 
-// records are those of a page, in its order.
+// records reads those of a page, in its order.
 func (lib *Library) records(ctx context.Context, list []store.Listed) ([]control.Record, error) {
 	found := make([]control.Record, len(list))
 	errs := make([]error, len(list))
@@ -184,7 +184,8 @@ func (lib *Library) Log(id string) (string, error) {
 	return store.Path(lib.cfg.Dir, id), nil
 }
 
-// statuses are those of the conversations that are open here and answer.
+// statuses asks the conversations that are open here for their status, and leaves out those
+// that do not answer.
 func (lib *Library) statuses(ctx context.Context) map[string]event.Status {
 	ids := lib.cfg.Open.IDs()
 	ctx, cancel := context.WithTimeout(ctx, liveTime)

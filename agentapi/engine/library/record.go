@@ -55,7 +55,7 @@ func (lib *Library) record(ctx context.Context, id string) (control.Record, erro
 	return lib.recordOf(state, meta)
 }
 
-// recordOf is a conversation for others: without secrets, and without the tags in
+// recordOf shows a conversation to others: without secrets, and without the tags in
 // which ohgw keeps its notes.
 func (lib *Library) recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
 	calls, err := store.PeekCalls(lib.cfg.Dir, state.ID)

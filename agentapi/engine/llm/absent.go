@@ -72,7 +72,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// briefly is why an attempt failed, in a few words: without the advice that
+// briefly explains why an attempt failed, in a few words: without the advice that
 // belongs to the end of all attempts.
 func (m *model) briefly(err error, failed *Error) string {
 	host := hostPort(m.route.url)

@@ -17,8 +17,8 @@ import (
 // errEncoding is an answer that cannot be unpacked.
 var errEncoding = errors.New("the server sent a compressed answer although ohgw asked for an uncompressed one")
 
-// decompress is the body of an answer without compression. No request asks for any,
-// but some proxies compress all the same.
+// decompress unpacks the body of an answer. No request asks for any, but some proxies
+// compress all the same.
 func decompress(body io.Reader, h http.Header) (io.Reader, error) {
 	switch kind := strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))); kind {
 	case "", "identity":

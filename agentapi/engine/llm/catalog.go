@@ -172,7 +172,7 @@ func geminiModels() []facts {
 	}
 }
 
-// deepSeekToQwen are the families of DeepSeek, Moonshot, MiniMax, Z.ai and Alibaba.
+// deepSeekToQwen lists the families of DeepSeek, Moonshot, MiniMax, Z.ai and Alibaba.
 func deepSeekToQwen() []facts {
 	return []facts{
 		{match: "deepseek-v4-1-flash", window: m1, output: 393_216, reasons: true},

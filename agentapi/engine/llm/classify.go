@@ -12,7 +12,7 @@ import (
 // This file knows the words of providers: the same refusal has another text,
 // and often another status, at each of them. The texts are in llmtest.Failures.
 
-// codeOf is the class of a refusal; the first rule that fits counts.
+// codeOf classifies a refusal; the first rule that fits counts.
 func codeOf(f *wire.Failure) string {
 	text, kind := strings.ToLower(f.Message), strings.ToLower(f.Type)
 	switch {

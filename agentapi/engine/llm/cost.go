@@ -7,7 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 )
 
-// costOf is what an answer cost, in US dollars; 0 if unknown. The first that
+// costOf computes what an answer cost, in US dollars; 0 if unknown. The first that
 // knows counts: LiteLLM's header, the answer itself, the profile's prices, the
 // catalogue.
 func (m *model) costOf(header http.Header, b *wire.Builder) float64 {

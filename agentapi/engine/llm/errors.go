@@ -113,7 +113,7 @@ func isPage(err error) bool {
 	return errors.Is(err, errPage) || refused && refusal.Page
 }
 
-// advice is the next step where there is one for the user.
+// advice returns the next step where there is one for the user.
 func advice(failed *Error, err error, profile string) string {
 	show := "ohgw profiles show " + profile
 	proxy, byProxy := errors.AsType[*netproxy.RefusedError](err)

@@ -154,9 +154,9 @@ const (
 	minWindow  = 16_384  // below it an agent cannot work
 )
 
-// maxOutput is the output limit of a profile; 0 if none is known. A local
-// server has a window of its own, of which the catalogue's limit would take too
-// much: it knows best how much room there is.
+// maxOutput chooses the output limit of a profile; 0 if none is known. A local server
+// has a window of its own, of which the catalogue's limit would take too much: it
+// knows best how much room there is.
 func maxOutput(p *Profile, known facts, window int64, local bool) int64 {
 	limit := optional.Or(p.MaxOutputTokens, 0)
 	if limit == 0 && !local {

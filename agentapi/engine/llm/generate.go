@@ -229,7 +229,7 @@ func tools(req Request) []wire.Tool {
 	return out
 }
 
-// textResponse is a response with the call that its text holds.
+// textResponse replaces the text of a response by the call that it holds.
 func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
 	text, call, err := reader.Finish(resp.Length)
 	if err != nil {

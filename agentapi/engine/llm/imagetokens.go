@@ -20,7 +20,7 @@ const (
 	openAINanoImage = 3800   // 2.46 each
 )
 
-// imageTokens is a flat figure for an image in a request; 0 for a model that is
+// imageTokens returns a flat figure for an image in a request; 0 for a model that is
 // shown none.
 func (m *model) imageTokens() int64 {
 	name := strings.ToLower(m.cfg.Profile.Model + " " + optional.Or(m.cfg.Profile.CanonicalName, ""))

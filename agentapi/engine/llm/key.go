@@ -90,8 +90,8 @@ func (m *model) checkKeys(c credentials) error {
 	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one with ohgw keys set %s, or set %s", p.prefix, m.cfg.Name, p.keyVar), nil)
 }
 
-// failure is the error of a call that was made. A provider calls a key wrong that it
-// did not get: the user should not replace a good one for that.
+// failure returns the error of a call that was made. A provider calls a key wrong
+// that it did not get: the user should not replace a good one for that.
 func (m *model) failure(err error, c credentials) *Error {
 	safe := m.cleaner(c)
 	failed := errorOf(err, m.cfg.Name, safe)

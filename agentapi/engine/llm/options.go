@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/internal/optional"
 )
 
-// baseOptions are the options that every call of the model has. dropped are
-// those of the profile that the model or its provider does not take.
+// baseOptions makes the options that every call of the model has. dropped are those of
+// the profile that the model or its provider does not take.
 func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	p, f := &m.cfg.Profile, m.features
 	o = wire.Options{

@@ -11,9 +11,9 @@ import (
 // where is what the advice about an LLM without a profile ends with.
 const where = " The llm came with a request of the client; POST /api/conversations/ID/switch_llm replaces it."
 
-// ownAdvice is the next step where the LLM has no profile: it came with a request of
-// OpenHands' own API, and no command of ohgw changes it. otherwise is what would be said
-// of a profile, and stays where it names no command for one.
+// ownAdvice returns the next step where the LLM has no profile: it came with a request
+// of OpenHands' own API, and no command of ohgw changes it. otherwise is what would be
+// said of a profile, and stays where it names no command for one.
 func ownAdvice(failed *Error, err error, otherwise string) string {
 	if !strings.Contains(otherwise, "ohgw profiles ") && !strings.Contains(otherwise, "ohgw keys ") {
 		return otherwise
@@ -33,7 +33,7 @@ func ownAdvice(failed *Error, err error, otherwise string) string {
 	return ownAdviceOf(failed.Code) + where
 }
 
-// ownAdviceOf is the same for a code alone.
+// ownAdviceOf returns the same for a code alone.
 func ownAdviceOf(code string) string {
 	switch code {
 	case CodeAuthentication:

@@ -60,7 +60,8 @@ func (m *model) nativeTools() bool {
 	return m.cfg.Profile.NativeToolCalling && !m.route.provider.noTools
 }
 
-// message is a message as this model is shown it.
+// message converts a message for this model: without images that it cannot see, with
+// short results and valid ids.
 func (m *model) message(msg event.LLMMessage) event.LLMMessage {
 	content := make([]event.Content, 0, len(msg.Content))
 	unseen := false
@@ -107,8 +108,8 @@ func ShortenResult(s string) string {
 	return truncate.Head(s, half) + notice + truncate.Tail(s, half)
 }
 
-// callID is the id of a tool call as this provider takes it. Ids of other
-// providers get into a history when its model is switched.
+// callID converts the id of a tool call for this provider. Ids of other providers get
+// into a history when its model is switched.
 func (m *model) callID(id string) string {
 	const (
 		longest    = 64 // OpenAI's

@@ -58,7 +58,7 @@ type provider struct {
 	priced bool // sells the models at their makers' prices
 }
 
-// providers are the providers that are supported.
+// providers lists the providers that are supported.
 func providers() []provider {
 	return []provider{
 		{

@@ -112,7 +112,7 @@ func providerOf(p *Profile) (provider, string, error) {
 	return provider{}, "", fault.New(fmt.Sprintf("models of %q are not supported", prefix), unsupported(prefix), nil)
 }
 
-// MakerOf is the provider of a bare name that everybody knows; empty for another
+// MakerOf returns the provider of a bare name that everybody knows; empty for another
 // name.
 func MakerOf(model string) string {
 	for _, known := range []struct{ begin, provider string }{
@@ -203,7 +203,7 @@ func azureV1(version string) bool {
 	return version == "v1" || version == "latest" || version == "preview"
 }
 
-// endpoint is the URL that a call is posted to.
+// endpoint builds the URL that a call is posted to.
 func endpoint(u *url.URL, r route, apiVersion string) string {
 	path := strings.TrimRight(u.EscapedPath(), "/")
 	model := url.PathEscape(r.model)

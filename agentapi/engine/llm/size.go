@@ -127,8 +127,8 @@ func (m *model) findSize(ctx context.Context, server window.Server) (window.Know
 	return window.Known{Server: server, Tokens: tokens, Cold: cold}, nil
 }
 
-// ollamaSize is the context of the model that Ollama has loaded, or with which it would
-// load it: cold.
+// ollamaSize asks for the context of the model that Ollama has loaded, or with which it
+// would load it: cold.
 func (m *model) ollamaSize(ctx context.Context, root, name string) (tokens int64, cold bool) {
 	if body, err := m.tell(ctx, http.MethodGet, root+"/api/ps", nil); err == nil {
 		tokens, loaded := window.Running(body, name)

@@ -77,7 +77,7 @@ func PeekCalls(root, id string) ([]Call, error) {
 	return calls, nil
 }
 
-// newest is the end of the file of calls; empty if there is none.
+// newest reads the end of the file of calls; empty if there is none.
 func newest(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

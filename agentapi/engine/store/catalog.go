@@ -102,7 +102,8 @@ func (c *Catalog) Note(ids ...string) {
 	}
 }
 
-// List is the conversations that there are now, in no order.
+// List returns the conversations that there are now, in no order. It reads only those
+// that have changed.
 func (c *Catalog) List() ([]Listed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +143,7 @@ func withDashes(name string) string {
 	return name[:8] + "-" + name[8:12] + "-" + name[12:16] + "-" + name[16:20] + "-" + name[20:]
 }
 
-// changed are the directories that have to be looked at.
+// changed returns the directories that have to be looked at.
 func (c *Catalog) changed() ([]string, error) {
 	now := c.now()
 	c.noting.Lock()
@@ -192,7 +193,7 @@ func isHex(name string) bool {
 	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// look is a conversation as it is now; old is as it was, or nil.
+// look reads a conversation as it is now; old is as it was, or nil.
 func (c *Catalog) look(name string, old *cataloged) *cataloged {
 	dir := c.root + string(filepath.Separator) + name + string(filepath.Separator)
 	stateAt, metaAt := c.stampAt(dir+stateFile), c.stampAt(dir+metaFile)
@@ -247,7 +248,7 @@ func Glance(root, id string) (Listed, error) {
 	return l, nil
 }
 
-// Times are when a conversation was made and changed last. One that only an SDK has
+// Times returns when a conversation was made and changed last. One that only an SDK has
 // written is as old as its files.
 func Times(root, id string, meta RawMeta) (created, updated time.Time) {
 	about := meta.Description()

@@ -15,9 +15,9 @@ import (
 // ErrNoEvent says that the log has no event with that id.
 var ErrNoEvent = errors.New("no such event")
 
-// Fork is what another conversation begins with that knows this one up to the
-// event from: the path to it, or with "" the whole log. The state is that of
-// an idle conversation without statistics. Nothing is written.
+// Fork makes what another conversation begins with that knows this one up to the
+// event from: the path to it, or with "" the whole log. The state is that of an idle
+// conversation without statistics. Nothing is written.
 func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 	all, err := d.Events()
 	if err != nil {
@@ -36,8 +36,8 @@ func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 	return d.State.forked(id, leaf, all, events), events, nil
 }
 
-// PeekFork is Fork of a conversation that may be open anywhere, up to what cut leaves
-// of its log. The log has one branch.
+// PeekFork makes a Fork of a conversation that may be open anywhere, up to what cut
+// leaves of its log. The log has one branch.
 func PeekFork(root, from, id string, cut func(log []event.Event) []event.Event) (State, []event.Event, error) {
 	s, err := Peek(root, from)
 	if err != nil {
@@ -56,7 +56,7 @@ func PeekFork(root, from, id string, cut func(log []event.Event) []event.Event) 
 	return s.forked(id, leaf, all, events), events, nil
 }
 
-// forked is the state of a copy that has some of the events of a log.
+// forked makes the state of a copy that has some of the events of a log.
 func (s State) forked(id, leaf string, all, events []event.Event) State {
 	s.ID, s.Status = id, event.Idle
 	s.LeafEventID, s.HeadIsEmpty = leaf, leaf == "" && len(events) > 0
@@ -77,9 +77,9 @@ func (s State) forked(id, leaf string, all, events []event.Event) State {
 	return s
 }
 
-// activated is a list of the state as it was at the last of the events that
-// are known: what was activated later is not in what they say. A log that does
-// not tell about the list has it as it is now.
+// activated reads a list of the state as it was at the last of the events that are
+// known: what was activated later is not in what they say. A log without events about
+// the list has it as it is now.
 func activated(log []event.Event, key string, now []string, known map[string]bool) []string {
 	then, told := []string{}, false
 	for _, e := range log {

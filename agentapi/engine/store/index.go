@@ -54,7 +54,7 @@ func (d *Dir) Events() ([]event.Event, error) {
 	return d.events(all)
 }
 
-// events are those at the indexes.
+// events reads those at the indexes.
 func (d *Dir) events(at []int) ([]event.Event, error) {
 	if len(d.loaded) == len(d.log) {
 		events := make([]event.Event, len(at))

@@ -6,9 +6,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// StatusNow is the status of a conversation that is not open here, from what its base
-// state says. A run is over that was left by a process which died: with the next
-// message it is told to have failed. Programs without a lease are believed.
+// StatusNow judges the status of a conversation that is not open here, from what its
+// base state says. A run is over that was left by a process which died: with the next
+// message it is marked as failed. Programs without a lease are believed.
 func StatusNow(root, id string, stored event.Status, opts Options) event.Status {
 	if stored != event.Running {
 		return stored

@@ -318,7 +318,7 @@ func (d *Dir) Head() string {
 	return ""
 }
 
-// last is the event that the end of the log was appended to, or is: "" for the
+// last returns the event that the end of the log was appended to, or is: "" for the
 // beginning. It is not known of a log that does not say so.
 func (d *Dir) last() (id string, known bool) {
 	if len(d.log) == 0 {

@@ -38,7 +38,7 @@ func (d *Dir) rebuildState(id string, cause error) error {
 	return nil
 }
 
-// stateOfMeta is the state of a conversation that has just begun, as meta.json
+// stateOfMeta rebuilds the state of a conversation that has just begun, as meta.json
 // repeats it.
 func (d *Dir) stateOfMeta(id string) (State, error) {
 	data, err := os.ReadFile(filepath.Join(d.path, metaFile))

@@ -37,7 +37,7 @@ const maxKeptLogs = 4
 // NewLogs reads logs below root.
 func NewLogs(root string, now func() time.Time) *Logs { return &Logs{root: root, now: now} }
 
-// Of is the log of a conversation as it is now, up to its first gap; ErrNotFound.
+// Of reads the log of a conversation as it is now, up to its first gap; ErrNotFound.
 func (l *Logs) Of(id string) (Log, error) {
 	if !Exists(l.root, id) {
 		return Log{}, ErrNotFound
@@ -177,8 +177,9 @@ type Filter struct {
 // searchedAtOnce is how many events are read before those that match are counted.
 const searchedAtOnce = 128
 
-// Search is a page of the log: events as they are stored, without those that cannot be
-// read. next is the id of the event that the page after it begins with, "" at the end.
+// Search reads a page of the log: events as they are stored, without those that cannot
+// be read. next is the id of the event that the page after it begins with, "" at the
+// end.
 func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next string, err error) {
 	order := l.order(q)
 	if q.Filter == nil {
@@ -245,8 +246,8 @@ func (l Log) Number(id string) (int, error) {
 	return 0, fmt.Errorf("%w: %s", ErrNoEvent, id)
 }
 
-// candidates are the events that may match, some at a time: those of which it is known
-// that they do not are not among them.
+// candidates yields the events that may match, some at a time: those of which it is
+// known that they do not are not among them.
 func (l Log) candidates(order []int, f *Filter) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		chunk := make([]int, 0, searchedAtOnce)
@@ -274,7 +275,7 @@ func (l Log) keepHeads() {
 	}
 }
 
-// Count is how many events a filter lets through.
+// Count returns how many events a filter lets through.
 func (l Log) Count(ctx context.Context, f *Filter) (n int, err error) {
 	if f == nil {
 		return l.Len(), nil
@@ -303,7 +304,7 @@ func (l Log) Count(ctx context.Context, f *Filter) (n int, err error) {
 	return n, nil
 }
 
-// order is the indexes of the events in the order of a search.
+// order sorts the indexes of the events in the order of a search.
 func (l Log) order(q Query) []int {
 	order := make([]int, l.Len())
 	for i := range order {

@@ -37,7 +37,7 @@ func (d *Dir) SaveWaiting(list []Waiting, sync bool) error {
 	return nil
 }
 
-// Waiting are the messages that wait and are not in the log. A process that died may
+// Waiting reads the messages that wait and are not in the log. A process that died may
 // have written one into the log and not taken it from the list.
 func (d *Dir) Waiting() ([]Waiting, error) {
 	data, err := os.ReadFile(filepath.Join(d.path, waitingFile))

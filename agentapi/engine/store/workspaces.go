@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Workspaces are the directories in which the conversations below root work. If one of
-// them cannot be read, there is an error, and no list: who asks wants to know all.
+// Workspaces lists the directories in which the conversations below root work. If one
+// of them cannot be read, there is an error, and no list: who asks wants to know all.
 func Workspaces(root string) ([]string, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {

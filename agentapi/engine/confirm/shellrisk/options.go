@@ -62,8 +62,8 @@ func (f *flags) named(pattern string) {
 // maxBraces is how many braces of a word are expanded: each doubles the words.
 const maxBraces = 8
 
-// braced are the words that braces make of a word. Of too many braces it is one with all
-// letters.
+// braced lists the words that braces make of a word. Of too many braces it is one with
+// all letters.
 func braced(text string) (names []string) {
 	if strings.Count(text, "{") > maxBraces {
 		if strings.Contains(text, "-") {
@@ -156,8 +156,8 @@ func longOption(shell, text string) optionKind {
 	return strange
 }
 
-// script is the word behind a shell's -c. It is doubtful where the options cannot be told
-// from what follows them.
+// script finds the word behind a shell's -c. It is doubtful where the options cannot be
+// told from what follows them.
 func (c command) script() source {
 	var o shellOptions
 	for i := 0; i < len(c.args); i++ {

@@ -67,7 +67,7 @@ func firstLine(text string) string {
 	return text
 }
 
-// parsed is a text that parses, if need be with something added; nil if it does not.
+// parsed parses a text, if need be with something added; nil if that fails.
 func parsed(text string) *program {
 	if root := tryParse(text, 0); root != nil {
 		return newProgram(text, root, false)
@@ -104,7 +104,8 @@ func tryParse(text string, errors int) (root *syntax.File) {
 	return root
 }
 
-// beginning are the statements before the first mistake of a text; nil if there are none.
+// beginning parses the statements before the first mistake of a text; nil if there are
+// none.
 func beginning(text string) *program {
 	var stmts []*syntax.Stmt
 	_ = rescue.Do(func() error { // see tryParse; what stands before the mistake counts

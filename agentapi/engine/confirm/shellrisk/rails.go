@@ -110,7 +110,7 @@ func (r *rails) inherited(p *program, input source, depth int) {
 	}
 }
 
-// takes is what a shell at the end of a pipe takes for commands.
+// takes returns what a shell at the end of a pipe takes for commands.
 func (c command) takes(piped source, stage *syntax.Stmt) source {
 	if !piped.there || !c.isShell() {
 		return source{}

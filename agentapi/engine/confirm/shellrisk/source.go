@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// executed is the shell source that the command itself brings along: behind -c or eval, or
-// in a here-document.
+// executed finds the shell source that the command itself brings along: behind -c or eval,
+// or in a here-document.
 func (c command) executed() source {
 	if c.isShell() {
 		if run := c.script(); run.there || run.doubt {
@@ -36,7 +36,7 @@ func (c command) executed() source {
 	return input
 }
 
-// evaluated is the source that eval runs, also behind builtin and command; found reports
+// evaluated finds the source that eval runs, also behind builtin and command; found reports
 // whether the command is an eval.
 func (c command) evaluated() (run source, found bool) {
 	name, args := c.name, c.args
@@ -76,7 +76,7 @@ func isWord(args []word, text string) bool {
 	return len(args) > 0 && args[0].known && args[0].text == text
 }
 
-// joinedSource is what eval makes of its words.
+// joinedSource joins the words of eval to its source.
 func joinedSource(args []word) source {
 	if len(args) > 0 && args[0].known {
 		switch {
@@ -140,7 +140,7 @@ func target(r *syntax.Redirect) (name string, known bool) {
 	return literal(r.Word.Parts)
 }
 
-// alias is the descriptor that a name of a file stands for.
+// alias returns the descriptor that a name of a file stands for.
 func alias(name string) string {
 	switch name {
 	case "/dev/stdin":
@@ -158,8 +158,8 @@ func alias(name string) string {
 	return ""
 }
 
-// input is what the command reads from its standard input, where that is in the source, or
-// comes by a pipe.
+// input finds what the command reads from its standard input, where that is in the source,
+// or comes by a pipe.
 func (c command) input(piped source, stage *syntax.Stmt) source {
 	open := map[string]source{}
 	if piped.there {
@@ -252,7 +252,7 @@ func (c command) writesToPipe(stage *syntax.Stmt) answer {
 	return open["1"]
 }
 
-// output is what the command writes into the pipe behind it.
+// output finds what the command writes into the pipe behind it.
 func (c command) output(stage *syntax.Stmt) source {
 	switch c.writesToPipe(stage) {
 	case no:

@@ -39,8 +39,8 @@ func literal(parts []syntax.WordPart) (string, bool) {
 	return text, whole
 }
 
-// prefixOf is the text before the first part that has to be looked up, and whether there is
-// none.
+// prefixOf returns the text before the first part that has to be looked up, and whether it
+// is the whole word.
 func prefixOf(parts []syntax.WordPart) (string, bool) {
 	var b strings.Builder
 	for _, part := range parts {

@@ -10,7 +10,7 @@ type wrapper struct {
 	assign bool   // variables are set before the program
 }
 
-// wrapperOf are the wrappers that OpenHands looks through, with the options of which it
+// wrapperOf knows the wrappers that OpenHands looks through, with the options of which it
 // knows whether they have a value.
 func wrapperOf(name string) (wrapper, bool) {
 	switch name {
@@ -42,7 +42,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// values is how many words behind an option are its values.
+// values counts how many words behind an option are its values.
 func (w wrapper) values(option string) (count int, known bool) {
 	has := func(list, name string) bool { return strings.Contains(list, " "+name+" ") }
 	switch {
@@ -69,7 +69,8 @@ func (w wrapper) values(option string) (count int, known bool) {
 	return 0, true
 }
 
-// unwrapped is the command that wrappers run in the end. It is open if that cannot be told.
+// unwrapped finds the command that wrappers run in the end. It is open if that cannot be
+// told.
 func (c command) unwrapped() command {
 	for {
 		w, ok := wrapperOf(c.name)

@@ -106,9 +106,9 @@ func offered(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// arguments is the beginning of a call's arguments, up to the quotation mark
-// that begins the value of its main one. Risk and summary go first, where the
-// tool asks for them.
+// arguments writes the beginning of a call's arguments, up to the quotation mark that
+// begins the value of its main one. Risk and summary go first, where the tool asks
+// for them.
 func arguments(tools []llm.Tool, tool, main, summary string) string {
 	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == tool })
 	var schema struct {

@@ -75,7 +75,7 @@ func shrink(src image.Image, side int) image.Image {
 	return out
 }
 
-// average is the mean colour of a part of an image.
+// average computes the mean colour of a part of an image.
 func average(img *image.RGBA, r image.Rectangle) []byte {
 	const channels = 4
 	var sum [channels]int

@@ -31,7 +31,7 @@ of several lines
 # Tools
 `
 
-// describe is what the system message says about tools.
+// describe writes what the system message says about tools.
 func describe(tools []wire.Tool) string {
 	var b strings.Builder
 	b.WriteString(rules)
@@ -75,7 +75,7 @@ func parseSchema(raw json.RawMessage) schema {
 	return s
 }
 
-// kind is the type of a value: the first that is not null.
+// kind returns the type of a value: the first that is not null.
 func (s schema) kind() string {
 	var one string
 	if json.Unmarshal(s.Type, &one) == nil && one != "" {

@@ -331,7 +331,8 @@ func (r *Reader) key() {
 	r.put(string(text(r.param)) + ":")
 }
 
-// typed is a value of another type than text, as JSON.
+// typed reads a value of another type than text, as JSON, and refuses one that does
+// not fit the schema.
 func (r *Reader) typed(value string) (json.RawMessage, error) {
 	value = strings.TrimSpace(value)
 	kind := r.prop.kind()

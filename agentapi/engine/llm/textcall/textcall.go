@@ -189,7 +189,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// ordered are the members of a JSON object in their order. What is not an object
+// ordered reads the members of a JSON object in their order. What is not an object
 // has none.
 func ordered(object json.RawMessage) []member {
 	d := json.NewDecoder(bytes.NewReader(object))

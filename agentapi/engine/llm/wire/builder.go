@@ -333,7 +333,7 @@ func (b *Builder) Err() error {
 	return nil
 }
 
-// Message is the answer as a message.
+// Message builds the answer as a message. It closes what is still open.
 func (b *Builder) Message() event.LLMMessage {
 	b.closeSpoken()
 	b.CloseThinking()

@@ -44,9 +44,9 @@ func CleanText(s string) string {
 	return s
 }
 
-// CleanJSON is the text of JSON as CleanText gives it, also with regard to
-// escapes: no half of a surrogate pair, and no NUL, which neither a command nor a
-// path nor a text file can have. The text may be damaged JSON.
+// CleanJSON cleans the text of JSON like CleanText, also with regard to escapes: no
+// half of a surrogate pair, and no NUL, which neither a command nor a path nor a text
+// file can have. The text may be damaged JSON.
 func CleanJSON(s string) string {
 	s = CleanText(s)
 	if !strings.Contains(s, `\u`) {
@@ -99,7 +99,7 @@ func isHigh(u uint16) bool { return u >= 0xd800 && u < 0xdc00 }
 
 func isLow(u uint16) bool { return u >= 0xdc00 && u < 0xe000 }
 
-// unit is the number in the escape at the beginning of s.
+// unit reads the number in the escape at the beginning of s.
 func unit(s string) (u uint16, ok bool) {
 	if len(s) < escapeLen || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

@@ -176,8 +176,8 @@ func IsPage(body []byte) bool {
 	return strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html") || strings.HasPrefix(begin, "<head")
 }
 
-// PageTitle is the title of a web page in quotes, or else its first words;
-// empty if it has neither.
+// PageTitle returns the title of a web page in quotes, or else its first words; empty
+// if it has neither.
 func PageTitle(body []byte) string {
 	words := htmlTag().ReplaceAll(body, []byte(" "))
 	if found := htmlTitle().FindSubmatch(body); found != nil {
@@ -213,7 +213,7 @@ func wordOf(raw json.RawMessage) string {
 	return truncate.Bytes(string(raw), maxMessage, " ...")
 }
 
-// statusOf is the HTTP status that a type of error stands for; 0 if it is not
+// statusOf returns the HTTP status that a type of error stands for; 0 if it is not
 // known.
 func statusOf(kind string) int {
 	switch strings.ToLower(kind) {

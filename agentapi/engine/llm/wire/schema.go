@@ -32,7 +32,7 @@ const (
 	inData                   // data
 )
 
-// below is the position of the value of the member with that name.
+// below returns the position of the value of the member with that name.
 func (p position) below(name json.Token) position {
 	switch p {
 	case inData:

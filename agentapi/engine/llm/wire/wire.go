@@ -148,7 +148,7 @@ func Arguments(text string) json.RawMessage {
 	return wrapped
 }
 
-// Budget is the tokens of thinking that an effort stands for, where a provider
+// Budget returns the tokens of thinking that an effort stands for, where a provider
 // counts tokens: LiteLLM's figures.
 func Budget(effort string) int64 {
 	switch effort {

@@ -17,8 +17,8 @@ type form struct {
 	read      func(p parser, s string) (calls []Call, rest string)
 }
 
-// forms are in the order in which they are tried. Their names are those of models that
-// have them in their chat templates.
+// forms lists the forms in the order in which they are tried. Their names are those of
+// models that have them in their chat templates.
 func forms() []form {
 	return []form{
 		{"<tool_call>", "</tool_call>", parser.element},                                          // Hermes, Qwen, GLM, Granite

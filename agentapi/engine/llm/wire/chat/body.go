@@ -132,7 +132,7 @@ type functionCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// Body is the body of POST .../chat/completions.
+// Body encodes the body of POST .../chat/completions.
 func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{

@@ -55,8 +55,8 @@ func (d Dialect) callID(id string) string {
 	return id
 }
 
-// signature is what stands beside the i-th call of an answer: its signature,
-// or for the first the word that there is none.
+// signature returns what stands beside the i-th call of an answer: its signature, or
+// for the first the word that there is none.
 func (d Dialect) signature(i int, tc event.ToolCall) *extraContent {
 	if d.Signatures != Beside && d.Signatures != Apart {
 		return nil
@@ -86,7 +86,7 @@ type detail struct {
 	Index     int     `json:"index"`
 }
 
-// details are the thoughts of an answer as its maker wants them back.
+// details returns the thoughts of an answer as its maker wants them back.
 func (d Dialect) details(m event.LLMMessage) (out []any) {
 	add := func(one detail) {
 		one.Format, one.Index = d.Details, len(out)

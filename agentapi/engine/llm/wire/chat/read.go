@@ -277,7 +277,7 @@ func (u *usage) tokens() event.TokenUsage {
 	}
 }
 
-// failure is what a code of MiniMax means.
+// failure converts a code of MiniMax.
 func (r base) failure() *wire.Failure {
 	f := &wire.Failure{
 		Status: http.StatusBadRequest, Type: strconv.FormatInt(int64(r.Code), 10), RetryAfter: -1,

@@ -116,7 +116,7 @@ type spec struct {
 // budget.
 const interleaved = "interleaved-thinking-2025-05-14"
 
-// Body is the body of POST .../model/MODEL/converse-stream.
+// Body encodes the body of POST .../model/MODEL/converse-stream.
 func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
@@ -178,7 +178,7 @@ func tools(c *wire.Call) *toolList {
 	return list
 }
 
-// conversation is the history as turns of user and assistant, one after the
+// conversation converts the history to turns of user and assistant, one after the
 // other; tool results are part of the user's turns.
 func conversation(history []event.LLMMessage, thinking bool) []message {
 	out := []message{}
@@ -232,8 +232,8 @@ func answer(m event.LLMMessage) []block {
 	return out
 }
 
-// blocks are texts and images. Bedrock refuses blank texts, and takes images
-// as data only.
+// blocks converts texts and images. Bedrock refuses blank texts, and takes images as
+// data only.
 func blocks(content []event.Content) []block {
 	out := []block{}
 	for _, c := range content {

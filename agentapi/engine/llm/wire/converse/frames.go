@@ -61,7 +61,7 @@ const (
 	typeString = 7
 )
 
-// fixedLen is the length of a value of another type.
+// fixedLen returns the length of a value of another type.
 func fixedLen(kind byte) (n int, known bool) {
 	switch kind {
 	case 0, 1: // true, false

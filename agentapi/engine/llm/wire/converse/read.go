@@ -112,7 +112,7 @@ func delta(b *wire.Builder, e *streamEvent) {
 	}
 }
 
-// refusal is an exception in the middle of a stream. Its type is in a header.
+// refusal reads an exception in the middle of a stream. Its type is in a header.
 func refusal(f frame) *wire.Failure {
 	kind := f.headers[":exception-type"]
 	if kind == "" {

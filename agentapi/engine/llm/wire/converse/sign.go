@@ -53,8 +53,8 @@ func signFor(service string, r *http.Request, body []byte, c Credentials, now ti
 		", SignedHeaders="+names+", Signature="+hex.EncodeToString(mac(key, toSign)))
 }
 
-// canonicalHeaders are the headers that are signed: the host and those of
-// Amazon, and the type of the content.
+// canonicalHeaders selects the headers that are signed: the host and those of Amazon,
+// and the type of the content.
 func canonicalHeaders(r *http.Request) (names, lines string) {
 	host := r.Host
 	if host == "" {

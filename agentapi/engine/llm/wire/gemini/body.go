@@ -89,7 +89,7 @@ type thinking struct {
 	Thoughts bool   `json:"includeThoughts,omitempty"`
 }
 
-// Body is the body of POST .../models/MODEL:streamGenerateContent?alt=sse.
+// Body encodes the body of POST .../models/MODEL:streamGenerateContent?alt=sse.
 func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
@@ -109,7 +109,7 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	return wire.Body(r, o.Extra)
 }
 
-// thinking is what an effort means: a level for Gemini 3, tokens before.
+// thinking converts an effort: to a level for Gemini 3, to tokens before.
 func (d Dialect) thinking(model, effort string) *thinking {
 	if effort == "" {
 		return nil
@@ -184,7 +184,7 @@ func (d Dialect) answer(m event.LLMMessage) []part {
 	return out
 }
 
-// result is the result of one call: its text, and its images in it where the
+// result converts the result of one call: its text, and its images in it where the
 // model takes them there, else beside it.
 func (d Dialect) result(m event.LLMMessage) []part {
 	var texts []string

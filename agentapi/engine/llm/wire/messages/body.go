@@ -86,7 +86,7 @@ type cacheControl struct {
 
 func ephemeral() *cacheControl { return &cacheControl{Type: "ephemeral"} }
 
-// Body is the body of POST .../v1/messages.
+// Body encodes the body of POST .../v1/messages.
 func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
@@ -148,7 +148,7 @@ func tools(c *wire.Call) []tool {
 	return out
 }
 
-// conversation is the history as turns of user and assistant, one after the
+// conversation converts the history to turns of user and assistant, one after the
 // other; tool results are part of the user's turns.
 func conversation(history []event.LLMMessage) []message {
 	var out []message
@@ -194,7 +194,7 @@ func answer(m event.LLMMessage) []any {
 	return content
 }
 
-// blocks are texts and images; the API refuses blank texts.
+// blocks converts texts and images; the API refuses blank texts.
 func blocks(content []event.Content) []*block {
 	var out []*block
 	for _, c := range content {

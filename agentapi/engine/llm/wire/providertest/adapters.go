@@ -20,7 +20,7 @@ type Adapter struct {
 	Frames            func(payloads []string) []byte
 }
 
-// Adapters are all of them.
+// Adapters lists all of them.
 func Adapters() []Adapter {
 	return []Adapter{
 		{
@@ -101,7 +101,7 @@ func lineFrames(payloads []string) []byte {
 	return b.Bytes()
 }
 
-// amazonFrames are frames whose type their payloads say.
+// amazonFrames packs payloads into frames whose type they say.
 func amazonFrames(payloads []string) []byte {
 	var out bytes.Buffer
 	for _, p := range payloads {

@@ -92,7 +92,7 @@ type storedItem struct {
 // betweenTexts stands between the blocks of the instructions.
 const betweenTexts = "\n\n---\n\n"
 
-// Body is the body of POST .../responses.
+// Body encodes the body of POST .../responses.
 func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
