@@ -35,9 +35,9 @@ type Short struct {
 	Parameters  json.RawMessage
 }
 
-// Brief is the least that is needed to use the tool, made of its offer: the schema of
-// its own parameters, without the two that are for people. It is false for a tool that a
-// model with a small context is not offered.
+// Brief reduces the offer of the tool to the least that is needed to use it: the schema
+// of its own parameters, without the two that are for people. It is false for a tool
+// that a model with a small context is not offered.
 func (d Definition) Brief(offer json.RawMessage) (short Short, ok bool, err error) {
 	ours := d.MCP == nil && !d.Client
 	if ours && spared[d.Name] {
@@ -112,8 +112,8 @@ func briefNode(node object.Object, limit int) object.Object {
 	return out
 }
 
-// firstSentences is as much of a text as fits, in whole sentences where the first one
-// fits. Line breaks are blanks.
+// firstSentences cuts a text to what fits, in whole sentences where the first one fits.
+// Line breaks are blanks.
 func firstSentences(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= limit {

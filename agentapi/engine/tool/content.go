@@ -40,8 +40,8 @@ func (m TerminalMetadata) Around() (before, after string) {
 	return m.Prefix, b.String()
 }
 
-// Content is what the model is shown of a stored observation, by whomever it
-// was written.
+// Content returns what the model is shown of a stored observation, by whomever it was
+// written.
 func Content(observation json.RawMessage) (content []event.Content, isError bool, err error) {
 	var o struct {
 		Content  []event.Content  `json:"content"`

@@ -35,9 +35,9 @@ func allowed(name string) bool {
 	return false
 }
 
-// CleanEnvironment is what of environ (KEY=value) a program of the agent's may
-// see, with the variables in extra set. Nothing of ohgw's own is among it, nor
-// any provider's key. It is sorted.
+// CleanEnvironment selects what of environ (KEY=value) a program of the agent's may
+// see, and sets the variables in extra. Nothing of ohgw's own is among it, nor any
+// provider's key. It is sorted.
 func CleanEnvironment(environ []string, extra map[string]string) []string {
 	vars := map[string]string{}
 	for _, entry := range environ {

@@ -8,9 +8,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// WithNote is a result whose observation also says note: behind the output of a
-// command in the suffix of its metadata, elsewhere as one more text. Both are
-// fields that OpenHands' Python has.
+// WithNote adds a note to the observation of a result: behind the output of a command
+// in the suffix of its metadata, elsewhere as one more text. Both are fields that
+// OpenHands' Python has.
 func WithNote(r Result, note string) (Result, error) {
 	o, err := object.Parse(r.Observation)
 	if err != nil {
@@ -43,7 +43,7 @@ func WithNote(r Result, note string) (Result, error) {
 	return r, nil
 }
 
-// suffixed is the metadata of a command with more in its suffix.
+// suffixed adds more to the suffix in the metadata of a command.
 func suffixed(metadata json.RawMessage, more string) (json.RawMessage, error) {
 	o, err := object.Parse(metadata)
 	if err != nil {

@@ -34,10 +34,10 @@ const maxNodes = 10_000
 
 var errSchemaTooBig = errors.New("the schema is too big when its references are expanded")
 
-// Offer is the schema of the tool's parameters as the model is told: reduced
-// to type, description, properties, required, items and enum, which is what
-// every provider understands, with security_risk (unless the tool is
-// read-only) and summary (unless it has its own) in front of its own.
+// Offer makes the schema of the tool's parameters for the model: reduced to type,
+// description, properties, required, items and enum, which is what every provider
+// understands, with security_risk (unless the tool is read-only) and summary (unless
+// it has its own) in front of its own.
 func (d Definition) Offer() (json.RawMessage, error) {
 	schema, err := object.Parse(d.Parameters)
 	if err != nil {

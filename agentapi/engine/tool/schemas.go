@@ -26,7 +26,7 @@ type schemaKey struct {
 	readOnly   bool
 }
 
-// Offer is d.Offer, made once for equal definitions. The bytes are shared: they
+// Offer returns d.Offer, made once for equal definitions. The bytes are shared: they
 // must not be changed.
 func (s *Schemas) Offer(d Definition) (json.RawMessage, error) {
 	if s == nil || len(d.Parameters) > maxSchemaSize {

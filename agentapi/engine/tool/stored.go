@@ -23,7 +23,7 @@ func (d Definition) Action(args object.Object) json.RawMessage {
 	return args.With("kind", text(d.ActionKind)).JSON()
 }
 
-// completed is an object with the defaults of its schema, in the schema's order.
+// completed fills an object with the defaults of its schema, in the schema's order.
 // What the schema does not know comes last.
 func completed(o, schema object.Object) object.Object {
 	properties, err := object.Parse(schema.Get("properties"))
@@ -88,8 +88,8 @@ func (d Definition) Args(action json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage("{}"), nil
 }
 
-// Stored is the tool as a SystemPromptEvent lists it, in the form the Python
-// SDK loads.
+// Stored encodes the tool as a SystemPromptEvent lists it, in the form the Python SDK
+// loads.
 func (d Definition) Stored() json.RawMessage {
 	title := d.Name
 	if d.Annotations != nil && d.Annotations.Title != "" {

@@ -53,8 +53,8 @@ func parse(name string, args json.RawMessage, into any) error {
 // FinishName is the name of the tool that ends a run.
 const FinishName = "finish"
 
-// Finish is the tool that ends a run: its message is the answer. The loop
-// knows it by its name.
+// Finish makes the tool that ends a run: its message is the answer. The loop knows it by
+// its name.
 func Finish() tool.Tool {
 	return simple{
 		def: tool.Definition{
@@ -80,7 +80,7 @@ func Finish() tool.Tool {
 // ThinkName is the name of the tool that does nothing.
 const ThinkName = "think"
 
-// Think is the tool that does nothing: writing a thought down is its use.
+// Think makes the tool that does nothing: writing a thought down is its use.
 func Think() tool.Tool {
 	return simple{
 		def: tool.Definition{
@@ -107,8 +107,8 @@ type Switcher interface {
 	SwitchLLM(ctx context.Context, profile string) (model string, err error)
 }
 
-// SwitchLLM is the tool that lets the model hand over to another one. The
-// profiles in its description are those of this moment.
+// SwitchLLM makes the tool that lets the model hand over to another one. The profiles in
+// its description are those of this moment.
 func SwitchLLM(s Switcher) tool.Tool {
 	const name = "switch_llm"
 	return simple{

@@ -11,9 +11,9 @@ import (
 // clientKind is the class of OpenHands of a tool that its client carries out.
 const clientKind = "ClientTool"
 
-// Client is the tool of a client, by the params that a stored agent has of it: the
-// client sees the call in the log and does what it likes, and the model is told
-// at once that it was passed on. It is nil where params describe none.
+// Client makes the tool of a client, by the params that a stored agent has of it: the
+// client sees the call in the log and does what it likes, and the model learns at
+// once that it was passed on. It is nil where params describe none.
 func Client(name string, params json.RawMessage) tool.Tool {
 	var p struct {
 		Spec struct {

@@ -34,8 +34,8 @@ const (
 	maxReply = 200
 )
 
-// RouteTask is the tool that has a meta-profile choose the model that goes on. Where the
-// choice fails, the model stays the same and is told why.
+// RouteTask makes the tool that has a meta-profile choose the model that goes on. Where
+// the choice fails, the model stays the same and gets the reason.
 func RouteTask(r Router) tool.Tool {
 	return simple{
 		def: tool.Definition{
@@ -87,7 +87,7 @@ func route(ctx context.Context, r Router) (tool.Result, error) {
 		chosen.Class, chosen.Profile, model))
 }
 
-// classify is the profile that a meta-profile chooses, and the kind of the task.
+// classify asks for the profile that a meta-profile chooses, and the kind of the task.
 func classify(ctx context.Context, r Router, meta *routing.Router) (profile, class string, err error) {
 	names, err := r.Profiles()
 	if err != nil {

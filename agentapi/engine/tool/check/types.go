@@ -49,8 +49,8 @@ func joined(v json.RawMessage, types []string) (json.RawMessage, bool) {
 	return quote(b.String()), true
 }
 
-// decoded is the list or object that was given as a text. Text after its end
-// is cut off. Where a text is allowed as well it stays one.
+// decoded reads the list or object that was given as a text. Text after its end is
+// cut off. Where a text is allowed as well it stays one.
 func decoded(v json.RawMessage, types []string) (json.RawMessage, bool) {
 	var s string
 	if slices.Contains(types, "string") || json.Unmarshal(v, &s) != nil {
@@ -74,7 +74,7 @@ func decoded(v json.RawMessage, types []string) (json.RawMessage, bool) {
 // maxDepth ends chains of references and of alternatives.
 const maxDepth = 32
 
-// expectedTypes are the JSON types that a schema allows at its top.
+// expectedTypes collects the JSON types that a schema allows at its top.
 func expectedTypes(node, root object.Object, depth int, left *int) []string {
 	if *left--; depth > maxDepth || *left < 0 {
 		return nil

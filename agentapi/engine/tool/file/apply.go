@@ -190,7 +190,7 @@ func sentence(c patch.Change) string {
 	return "Updated " + c.Path + "."
 }
 
-// at is the place of a path of a patch, with the directories that it needs.
+// at finds the place of a path of a patch, with the directories that it needs.
 func (p *Patcher) at(path string) (*place, error) {
 	full := path
 	if !filepath.IsAbs(path) {

@@ -95,7 +95,7 @@ func New(cfg Config) (*Editor, error) {
 	return e, nil
 }
 
-// Definition is what the model is told.
+// Definition describes the tool to the model.
 func (e *Editor) Definition() tool.Definition {
 	text := strings.TrimSpace(description)
 	if e.cfg.Vision() {

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// PlanPath is where the plan of a workspace is: at asked, if that is not "", in
+// PlanPath returns where the plan of a workspace is: at asked, if that is not "", in
 // PLAN.md of the workspace if it exists, otherwise in .agents_tmp.
 func PlanPath(files sandbox.Files, dir, asked string) (string, error) {
 	if asked != "" {

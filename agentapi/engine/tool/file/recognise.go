@@ -41,7 +41,7 @@ type reading struct {
 	shown string
 }
 
-// or is the better one of two readings.
+// or chooses the better one of two readings.
 func (r reading) or(next reading) reading {
 	switch alike := r.as != unknown && r.shown == next.shown; {
 	case next.score < r.score || next.score == 0:
@@ -66,7 +66,7 @@ const (
 	worthLess = 2
 )
 
-// highWords are the different words of a text that have bytes beyond ASCII.
+// highWords collects the different words of a text that have bytes beyond ASCII.
 func highWords(data []byte) (words [][]byte) {
 	seen := map[string]bool{}
 	inWord := func(c byte) bool { return c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) }
@@ -84,7 +84,7 @@ func highWords(data []byte) (words [][]byte) {
 	return words
 }
 
-// score is how many words are words in an encoding, and how all of them are shown there.
+// score counts how many words are words in an encoding, and shows all of them in it.
 func (e encoding) score(words [][]byte, data []byte) (score int, shown string) {
 	chars := e.tables()[0].chars
 	var b strings.Builder
@@ -197,8 +197,8 @@ func (e encoding) quoted(data []byte) bool {
 	return count['«'] == count['»']
 }
 
-// parts are the letters of a word, without the punctuation beside and between them. It is
-// false if the punctuation stands where it does not stand in texts.
+// parts splits a word into its letters, without the punctuation beside and between them.
+// It is false if the punctuation stands where it does not stand in texts.
 func (e encoding) parts(word []byte, quoted bool) (parts [][]rune, ok bool) {
 	text := make([]rune, len(word))
 	for i, c := range word {

@@ -173,7 +173,7 @@ func (s *server) check() error {
 	return err
 }
 
-// headers are what each request to a remote server carries.
+// headers returns what each request to a remote server carries.
 func (s *server) headers() (http.Header, error) {
 	h := http.Header{}
 	set := func(from map[string]string) {

@@ -18,9 +18,10 @@ import (
 // maxField is how many characters of a name, a link or a type are told.
 const maxField = 2000
 
-// content is the answer as OpenHands stores it: which tool it is of, then texts and
-// pictures, in the server's order. OpenHands' SDK drops all other parts. Here the
-// text and the pictures of resources are shown, and the rest is told by its name.
+// content converts the answer to what OpenHands stores: which tool it is of, then
+// texts and pictures, in the server's order. OpenHands' SDK drops all other parts.
+// Here the text and the pictures of resources are shown, and the rest is mentioned by
+// its name.
 func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
 	items := []event.Content{event.Text(fmt.Sprintf("[result of %s]", t.def.Name))}
 	for _, block := range result.Content {
@@ -39,7 +40,7 @@ func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
 	return items
 }
 
-// part is one part of a result.
+// part converts one part of a result.
 func part(block sdk.Content) []event.Content {
 	switch b := block.(type) {
 	case *sdk.TextContent:
@@ -69,7 +70,7 @@ func resource(r *sdk.ResourceContents) []event.Content {
 	return []event.Content{event.Text(titled(r.URI, r.MIMEType) + "\n" + r.Text)}
 }
 
-// shown is what bytes are to a model: a picture or a text, by the bytes, or the
+// shown shows bytes to a model: as a picture or a text, by the bytes, or as the
 // sentence that something is left out, with its name, type and size.
 func shown(what, name, kind string, data []byte) []event.Content {
 	url, err := picture.Encode(data)

@@ -52,7 +52,7 @@ func fit(v json.RawMessage, reads func(json.RawMessage) bool) (fitted json.RawMe
 	return nil, nil
 }
 
-// others are a value in other types.
+// others lists a value in other types.
 func others(v json.RawMessage) []json.RawMessage {
 	v = bytes.TrimSpace(v)
 	var text string

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
 )
 
-// newLogin is the login to a server, nil for one that asks for none.
+// newLogin makes the login to a server, nil for one that asks for none.
 func newLogin(cfg Config, s server) *oauth.Handler {
 	if !s.login() {
 		return nil

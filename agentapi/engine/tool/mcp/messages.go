@@ -49,7 +49,7 @@ func (m *messages) Read(p []byte) (int, error) {
 	return m.ready.Read(p)
 }
 
-// line is the next line. A carriage return ends one, too: progress is printed so.
+// line reads the next line. A carriage return ends one, too: progress is printed so.
 func (m *messages) line() ([]byte, error) {
 	var line []byte
 	for long := false; ; {

@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
-// readable is a message in a form that the SDK reads. The SDK refuses an answer as a
-// whole for one tool, or one part, that is not as MCP says: here this tool or part is
+// readable converts a message to a form that the SDK reads. The SDK refuses an answer as
+// a whole for one tool, or one part, that is not as MCP says: here this tool or part is
 // changed, or what cannot be read of it is named in its place.
 func readable(message []byte) []byte {
 	m, err := object.Parse(message)
@@ -47,8 +47,8 @@ func readsAs[T any](v json.RawMessage) bool {
 
 func same(a, b object.Object) bool { return bytes.Equal(a.JSON(), b.JSON()) }
 
-// rest is a page of tools, or a result, with an empty list. Each other member that cannot
-// be read is changed, or left out.
+// rest repairs a page of tools, or a result, with an empty list. Each other member that
+// cannot be read is changed, or left out.
 func rest[T any](result object.Object, list string) object.Object {
 	out := make(object.Object, 0, len(result))
 	for _, m := range result {
@@ -94,7 +94,7 @@ const (
 	metaWithout    = "ohgw/without"
 )
 
-// readableTool is one tool of a page.
+// readableTool repairs one tool of a page.
 func readableTool(t json.RawMessage) json.RawMessage {
 	o, err := object.Parse(t)
 	if err != nil {
@@ -136,7 +136,7 @@ func unread(t *sdk.Tool) (all, members string) {
 	return all, members
 }
 
-// readableResult is the result of a call.
+// readableResult repairs the result of a call.
 func readableResult(result object.Object) object.Object {
 	out := rest[sdk.CallToolResult](result, "content")
 	if structured := result.Get("structuredContent"); nested(structured, maxNested) {
@@ -185,7 +185,7 @@ func loses(leftOut []string) bool {
 	return false
 }
 
-// told is a part that cannot be read, in words.
+// told describes a part that cannot be read, in words.
 func told(part json.RawMessage) string {
 	text := ""
 	if json.Unmarshal(part, &text) == nil && string(part) != "null" {

@@ -42,7 +42,7 @@ func repaired(o object.Object, depth int) object.Object {
 	return out
 }
 
-// repairedWord is what a schema says by one word, nil for nothing.
+// repairedWord repairs what a schema says by one word; nil leaves the word out.
 func repairedWord(word string, v json.RawMessage, depth int) json.RawMessage {
 	switch word {
 	case "type":
@@ -126,7 +126,7 @@ var types = map[string]string{
 	"decimal": "number", "int": "integer", "long": "integer", "str": "string", "text": "string", "none": "null",
 }
 
-// repairedType is the types that there are, nil for anything.
+// repairedType keeps the types that there are, nil for anything.
 func repairedType(v json.RawMessage) json.RawMessage {
 	var several []string
 	var one string

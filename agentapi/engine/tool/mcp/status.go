@@ -43,7 +43,7 @@ func Describe(raw json.RawMessage) []agentapi.MCPServer {
 	return list
 }
 
-// transportOf is the transport of a server of mcp_config, as far as its settings
+// transportOf returns the transport of a server of mcp_config, as far as its settings
 // can be read.
 func transportOf(raw json.RawMessage) string {
 	var s struct {
@@ -86,7 +86,7 @@ func (c *Client) Status() []agentapi.MCPServer {
 	return list
 }
 
-// state is how the connection of the conversation is.
+// state reports how the connection of the conversation is.
 func (m *member) state() (agentapi.ServerState, string) {
 	m.mu.Lock()
 	c := m.connection

@@ -13,8 +13,8 @@ const (
 	fuzzEnd   = 10_000 // not at the end of the file
 )
 
-// Apply is the text of a file after the change. Fuzz is 0 if all lines were found as
-// the patch has them.
+// Apply returns the text of a file after the change. Fuzz is 0 if all lines were
+// found as the patch has them.
 func (c Change) Apply(text string) (now string, fuzz int, err error) {
 	lines := strings.Split(text, "\n")
 	bare := make([]string, len(lines))
@@ -74,7 +74,7 @@ func (s section) seek(lines []string, from, fuzz int) (next, sum int) {
 	return from, fuzz
 }
 
-// find is where the lines of the section are, -1 for nowhere.
+// find returns where the lines of the section are, -1 for nowhere.
 func (s section) find(lines []string, from int) (at, fuzz int) {
 	if !s.atEnd {
 		return match(lines, s.old, from)

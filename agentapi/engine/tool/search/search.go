@@ -38,7 +38,7 @@ type Config struct {
 	Files sandbox.Files
 }
 
-// place is where a search begins. The error is for the model.
+// place resolves where a search begins. The error is for the model.
 func (c Config) place(path string) (string, error) {
 	if path == "" {
 		path = c.Dir

@@ -107,7 +107,7 @@ func namesHidden(pattern string) bool {
 	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.") || strings.Contains(pattern, "{.") || strings.Contains(pattern, ",.")
 }
 
-// list is the result for the model and the paths in it.
+// list writes the result for the model and the paths in it.
 func list(all []found, none, some, cut string) (text string, paths []string, truncated bool) {
 	paths = make([]string, 0, min(len(all), maxFiles))
 	for _, f := range all[:min(len(all), maxFiles)] {

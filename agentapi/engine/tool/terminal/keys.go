@@ -18,7 +18,7 @@ func key(name string) (sent string, ok bool) {
 	return "", false
 }
 
-// namedKey is what a key with a name of its own sends; empty for other names.
+// namedKey returns what a key with a name of its own sends; empty for other names.
 func namedKey(upper string) string {
 	switch upper {
 	case "ENTER":

@@ -11,9 +11,9 @@ import (
 // ohgw. It may be in the environment of ohgw or in env of the tool's params.
 const priority = "OH_TERMINAL_PROCESS_PRIORITY"
 
-// niceness is what is put before the shell's command, so that what the agent builds
-// and tests does not take the processors from the machine's other programs. Its
-// programs inherit it. There is none where there is no nice.
+// niceness returns what is put before the shell's command, so that what the agent
+// builds and tests does not take the processors from the machine's other programs.
+// Its programs inherit it. There is none where there is no nice.
 func (t *Terminal) niceness() []string {
 	var outer string
 	for _, entry := range t.cfg.Environ {

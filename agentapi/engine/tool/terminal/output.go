@@ -65,7 +65,7 @@ func (o *output) divide() {
 	o.head = append(make([]byte, 0, keep), o.head[:keep]...)
 }
 
-// text is the output cut to limit characters; truncated says that it was. It
+// text returns the output cut to limit characters; truncated says that it was. It
 // ends the collecting.
 func (o *output) text(limit int) (text string, truncated bool, err error) {
 	if o.tail == nil {

@@ -88,7 +88,7 @@ func activity(pid int) (used time.Duration, held bool) {
 	return used, fields[statState] == "R" || fields[statState] == "T"
 }
 
-// scanTags are the processes with a tag in the environment they were started with.
+// scanTags finds the processes with a tag in the environment they were started with.
 func scanTags() map[int]string {
 	found := make(map[int]string)
 	for _, p := range scanProcesses() {

@@ -204,7 +204,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// initialise is what the shell runs first. It defines two functions, which work
+// initialise returns what the shell runs first. It defines two functions, which work
 // in bash 3.2, under set -e and set -u, and whatever a command before them did:
 //
 //   - __ohgw_arm runs after each command, with its number. It puts right what

@@ -317,8 +317,8 @@ func (t *Terminal) endLeftovers() {
 	}
 }
 
-// lastWords is what came since the last call: the end of a command that was
-// still running then, or the output of programs in the background.
+// lastWords takes what came since the last call: the end of a command that was still
+// running then, or the output of programs in the background.
 func (t *Terminal) lastWords(ctx context.Context) string {
 	if t.busy {
 		// Its error is ctx's, which the caller finds out, too.

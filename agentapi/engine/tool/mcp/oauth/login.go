@@ -48,7 +48,7 @@ func (h *Handler) login(ctx context.Context, req *http.Request, resp *http.Respo
 	return nil
 }
 
-// loginConfig is a login as the SDK makes it.
+// loginConfig makes a login of the SDK out of the settings.
 func (h *Handler) loginConfig(server *oauthex.AuthServerMeta) (*auth.AuthorizationCodeHandlerConfig, error) {
 	s, to := h.cfg.Settings, h.cfg.Browser.RedirectURL
 	cfg := &auth.AuthorizationCodeHandlerConfig{
@@ -101,7 +101,7 @@ func authMethod(supported []string) string {
 	return ""
 }
 
-// clientInfo is a client as OpenHands stores it.
+// clientInfo describes a client as OpenHands stores it.
 func (h *Handler) clientInfo(client *oauth2.Config, server *oauthex.AuthServerMeta) map[string]any {
 	info := map[string]any{
 		memberID: client.ClientID, memberIssuer: server.Issuer,

@@ -63,7 +63,7 @@ func (s State) usable(now time.Time) bool {
 	return s.ExpiresAt == nil || now.Add(early).Before(time.UnixMilli(int64(*s.ExpiresAt*1000)))
 }
 
-// with is the state after an authorization server has given a token.
+// with returns the state after an authorization server has given a token.
 func (s State) with(token *oauth2.Token, now time.Time) State {
 	tokens := maps.Clone(s.Tokens)
 	if tokens == nil {
@@ -86,7 +86,7 @@ func (s State) with(token *oauth2.Token, now time.Time) State {
 	return s
 }
 
-// client is the client of a stored login.
+// client makes the client of a stored login.
 func (s State) client(settings Settings) *oauth2.Config {
 	c := &oauth2.Config{ClientID: settings.ClientID, ClientSecret: settings.ClientSecret}
 	method := settings.AuthMethod
