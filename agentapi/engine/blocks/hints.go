@@ -28,9 +28,9 @@ var (
 	namedPaths = pattern.Of(`(?i)'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)|(?:^|[\s(=])([^\s:'"(),;]+): (?:` + denied + `)`)
 )
 
-// Hints are the refused paths that the output of a command names. The kernel does
-// not report which path it has refused, so this is a guess by what programs print:
-// it makes a text, and nothing is decided by it.
+// Hints finds the refused paths that the output of a command names. The kernel does
+// not report which path it has refused, so this is a guess by what programs print: it
+// makes a text, and nothing is decided by it.
 func Hints(observation json.RawMessage, explain func(path string) (sandbox.Block, bool)) (found []sandbox.Block) {
 	var o struct {
 		Content  []event.Content       `json:"content"`

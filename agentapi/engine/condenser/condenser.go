@@ -139,8 +139,8 @@ func tells(v *view.View, c Cut) bool {
 	})
 }
 
-// answerOf is where the answer begins with which the view ends; its length if it
-// ends with none.
+// answerOf finds where the answer begins with which the view ends; its length if it ends
+// with none.
 func answerOf(v *view.View) int {
 	last := 0
 	for _, at := range v.Cuts() {
@@ -179,8 +179,8 @@ func cut(start, end, from, to int) Cut {
 	return c
 }
 
-// tailWithin is the length of the longest end of a view that, with the head
-// that stays and what the user asks now, has at most limit tokens.
+// tailWithin measures the longest end of a view that, with the head that stays and what
+// the user asks now, has at most limit tokens.
 func (s Settings) tailWithin(v *view.View, limit, perImage int64) int {
 	from, to := v.Asked()
 	head := s.head(v)
@@ -222,10 +222,10 @@ var shortInstructions string
 // characters.
 const Preview = 500
 
-// Request is the messages of the request for a summary of the events that a cut takes
+// Request writes the messages of the request for a summary of the events that a cut takes
 // out, each shortened to preview characters: the instructions as a system message, as
-// models follow those most, and the events as the user's. A brief one asks for less,
-// for a model with a small context.
+// models follow those most, and the events as the user's. A brief one asks for less, for
+// a model with a small context.
 func Request(v *view.View, c Cut, preview int, brief bool) []event.LLMMessage {
 	task := instructions
 	if brief {
@@ -245,7 +245,7 @@ func Request(v *view.View, c Cut, preview int, brief bool) []event.LLMMessage {
 	}
 }
 
-// describe is an event as the model that sums up is shown it.
+// describe shows an event to the model that sums up.
 func describe(e event.Event, content []event.Content) string {
 	switch b := e.Body.(type) {
 	case *event.Message:

@@ -10,7 +10,7 @@ import (
 // LeftOut stands in the place of events that left without a summary.
 const LeftOut = "Earlier messages of this conversation were left out, because they no longer fit into the model's context."
 
-// Oldest is the cut that takes out the oldest turns, until what is left besides the
+// Oldest makes the cut that takes out the oldest turns, until what is left besides the
 // system prompt and the question has at most room tokens, as weigh counts the events.
 // It takes whole turns, and a part of a turn only of the one that goes on. It is false
 // where nothing can leave.

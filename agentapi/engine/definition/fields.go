@@ -128,7 +128,7 @@ func (r *reader) description(n *node) {
 	r.def.Examples = examples(r.def.Description)
 }
 
-// names is a list of names; one text is one name, or several with commas.
+// names reads a list of names; one text is one name, or several with commas.
 func (r *reader) names(n *node, field string, commas bool) []string {
 	var list []string
 	switch v := n.value.(type) {

@@ -38,7 +38,7 @@ func (r *reader) servers(n *node) {
 	r.def.Servers = r.stored(n, list)
 }
 
-// serverProblem is what keeps a server from being used.
+// serverProblem returns what keeps a server from being used; "" for a usable one.
 func serverProblem(server map[string]any) string {
 	command, hasCommand := server["command"]
 	url, hasURL := server["url"]
@@ -106,7 +106,7 @@ func (r *reader) hooks(n *node) {
 	r.def.Hooks = r.stored(n, list)
 }
 
-// hookProblem is what is wrong with the hooks of an event.
+// hookProblem returns what is wrong with the hooks of an event, and the line.
 func hookProblem(m member) (line int, problem string) {
 	matchers, ok := m.value.value.([]*node)
 	if !ok {

@@ -70,7 +70,7 @@ func parseHead(head []byte) ([]member, error) {
 	return members, nil
 }
 
-// tooDeep is the line on which brackets, or the dashes of lists on one line, are
+// tooDeep finds the line on which brackets, or the dashes of lists on one line, are
 // nested so deeply that parsing them would take long; 0: none.
 func tooDeep(head []byte) int {
 	depth, dashes, line := 0, 0, 1
@@ -236,7 +236,7 @@ func scalar(n ast.Node) any {
 	return n.GetToken().Value
 }
 
-// text is a value as OpenHands would print it.
+// text writes a value as OpenHands would print it.
 func text(n *node) string {
 	switch v := n.value.(type) {
 	case nil:

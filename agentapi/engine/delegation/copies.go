@@ -63,7 +63,7 @@ func taskNumber(id string) (n int) {
 	return n
 }
 
-// highestTask is the highest number of a task that the log or the statistics of a
+// highestTask finds the highest number of a task that the log or the statistics of a
 // conversation have. Other programs keep the conversations of tasks elsewhere.
 func (t *tasks) highestTask() int {
 	root, id := filepath.Dir(t.env.Dir), t.env.Conversation

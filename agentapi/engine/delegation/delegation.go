@@ -91,7 +91,7 @@ type taskState struct {
 	busy         bool
 }
 
-// Tool is the tool task of a conversation; nil if its agent does not have it, or is a
+// Tool makes the tool task of a conversation; nil if its agent does not have it, or is a
 // sub-agent. open opens the conversations of tasks.
 func (l *Delegation) Tool(ctx context.Context, e Env, open Opener) tool.Tool {
 	if !storedagent.HasTasks(e.Agent) || filepath.Base(filepath.Dir(e.Dir)) == subagents {
@@ -226,7 +226,7 @@ func (t *tasks) settle(ctx context.Context, id string, conv *conversation.Conver
 	return errors.Join(err, conv.Close())
 }
 
-// outcomeOf is what the parent's model is told.
+// outcomeOf reports to the parent's model how a task ended.
 func outcomeOf(id string, res turn.Result, err error) subagent.Outcome {
 	o := subagent.Outcome{ID: id, Text: res.Answer, Failed: err != nil || res.Outcome != turn.Finished}
 	why := ""

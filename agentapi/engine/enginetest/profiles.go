@@ -81,7 +81,7 @@ func Config(t testing.TB, url string, profiles *Profiles) engine.Config {
 	return cfg
 }
 
-// Engine is an engine with the test tools, and a model at url behind every
+// Engine configures an engine with the test tools, and a model at url behind every
 // profile. It still needs a directory.
 func Engine(url string, profiles *Profiles) engine.Config {
 	return engine.Config{

@@ -95,7 +95,7 @@ func parseIndex(data []byte) (*index, error) {
 	return all, nil
 }
 
-// names are the names of an object's members in their order.
+// names lists the names of an object's members in their order.
 func names(object json.RawMessage) (list []string) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

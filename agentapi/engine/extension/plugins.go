@@ -55,7 +55,7 @@ func aboutSkill(dir string) (About, error) {
 	return About{s.Name, skillVersion, s.Description}, err
 }
 
-// own are the directories with a plugin each of the user.
+// own lists the directories with a plugin each of the user.
 func (p Places) own() []string {
 	installed := Plugins(p)
 	var dirs []string

@@ -129,7 +129,7 @@ func (c *copier) file(name string) (err error) {
 	return unwritten(name, errors.Join(err, out.Close()))
 }
 
-// Files are the files of a directory by their paths below it, sorted; those of a git
+// Files lists the files of a directory by their paths below it, sorted; those of a git
 // repository itself are left out, and so is what is beyond OpenHands' number.
 func Files(dir string) []string {
 	list, seen := []string{}, 0

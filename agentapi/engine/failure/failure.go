@@ -20,7 +20,7 @@ func (e *LimitError) Error() string { return e.Code + ": " + e.Detail }
 // invalidKey is the whole detail in OpenHands, by which clients know a refused key.
 const invalidKey = "Your LLM API key appears to be invalid or has expired."
 
-// Event is the event for an error that has ended a run.
+// Event makes the event for an error that has ended a run.
 func Event(err error) *event.ConversationError {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		class, detail := e.Classification, e.Detail

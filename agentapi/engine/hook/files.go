@@ -45,7 +45,7 @@ func FilesOf(hooks hookfile.Config, own bool, home, base string) map[string]stri
 	return found
 }
 
-// fileOf is the file that a word names, without symbolic links; "" for others.
+// fileOf finds the file that a word names, without symbolic links; "" for others.
 func fileOf(text, home, base string, own bool) string {
 	at := text
 	for _, prefix := range []string{"~/", "$HOME/", "${HOME}/", `"$HOME"/`, `"${HOME}"/`} {

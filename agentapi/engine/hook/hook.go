@@ -158,7 +158,7 @@ func (r *Runner) Run(ctx context.Context, e Event) []Result {
 // maxLabel is how much of a prompt names its hook, in characters.
 const maxLabel = 20
 
-// label is how events name a hook.
+// label returns how events name a hook.
 func label(h hookfile.Hook) string {
 	text := ""
 	switch {

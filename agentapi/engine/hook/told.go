@@ -18,7 +18,7 @@ func Name(event string) string {
 	return b.String()
 }
 
-// told is what a command reads.
+// told returns what a command reads.
 func (r *Runner) told(e Event) any {
 	metadata := map[string]string{}
 	if e.Reason != "" {
@@ -62,7 +62,7 @@ const (
 // fitting is as much of a text as an event has.
 func fitting(s string) string { return truncate.Within(s, maxText, cutMark) }
 
-// told is an output as far as an event has it.
+// told returns an output as far as an event has it.
 func told(out *bounded.Head) string {
 	return fitting(strings.ToValidUTF8(string(out.Bytes()), "\uFFFD"))
 }

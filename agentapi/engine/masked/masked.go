@@ -8,10 +8,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Body is an event's body without the values of secrets: as it is stored,
-// shown to the model and published. It is a copy where it differs, so
-// the call of an action runs as the model wrote it. Ids, names and kinds stay:
-// what they are for would break, and no secret gets there.
+// Body masks the values of secrets in an event's body, for the log, the model and
+// clients. It makes a copy where something changes, so the call of an action runs as
+// the model wrote it. Ids, names and kinds stay: what they are for would break, and
+// no secret gets there.
 func Body(secrets *secretenv.Registry, body event.Body) event.Body {
 	if !secrets.Any() {
 		return body

@@ -70,7 +70,8 @@ func New(p Profiles, f func(Profile, string) (llm.Model, error)) *Shared {
 	return &Shared{profiles: p, make: f, made: make(map[conversation.Choice]madeModel)}
 }
 
-// Model is the model of a choice as its profile is now.
+// Model returns the model of a choice as its profile is now. It makes another one when the
+// profile has changed.
 func (m *Shared) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
 	p, err := m.load(ctx, c.Profile)
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *Shared) load(ctx context.Context, name string) (Profile, error) {
 	return p, apierr.Of(ctx, err, agentapi.ErrUnavailable, fmt.Sprintf("The profile %q cannot be read.", name))
 }
 
-// Switched is the choice of a profile, and the agent with its model.
+// Switched returns the choice of a profile, and the agent with its model.
 func (m *Shared) Switched(ctx context.Context, stored json.RawMessage, profile string) (conversation.Choice, json.RawMessage, error) {
 	p, err := m.load(ctx, profile)
 	if err != nil {

@@ -29,7 +29,7 @@ type Own struct {
 	main string
 }
 
-// ownLLM is the LLM object of an agent as a model is made of it, and its usage id.
+// ownLLM prepares the LLM object of an agent for a model, and returns its usage id.
 // stored has its secrets in the clear; without any, a profile may have them.
 func (m *Shared) ownLLM(stored storedagent.Agent) (p Profile, usage string) {
 	keys := make(map[string]string, 1)
@@ -57,8 +57,8 @@ func (m *Shared) ownLLM(stored storedagent.Agent) (p Profile, usage string) {
 // defaultUsage is the usage id of an LLM object that has none.
 const defaultUsage = "default"
 
-// NewOwn are the models of a conversation with that agent, whose secrets are
-// in the clear.
+// NewOwn makes the models of a conversation with that agent, whose secrets are in the
+// clear.
 func NewOwn(m *Shared, opened storedagent.Agent) *Own {
 	o := &Own{Shared: m, llms: make(map[string]Profile), full: make(map[string]storedagent.Agent), made: make(map[string]llm.Model)}
 	if model := opened.Object("llm"); len(model) > 0 {
@@ -75,7 +75,7 @@ func NewOwn(m *Shared, opened storedagent.Agent) *Own {
 	return o
 }
 
-// Model is the model of a choice.
+// Model returns the model of a choice, made once.
 func (o *Own) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
 	if c.Profile != "" {
 		return o.Shared.Model(ctx, c)

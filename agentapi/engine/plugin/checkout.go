@@ -130,7 +130,7 @@ func (g git) fetch(ctx context.Context, repository, ref string) (string, error) 
 	return "", errNoRef
 }
 
-// candidates are the names that a ref may have in the repository, in OpenHands' order.
+// candidates lists the names that a ref may have in the repository, in OpenHands' order.
 func candidates(ref string) ([]string, error) {
 	switch {
 	case ref == "":

@@ -167,8 +167,8 @@ func (s Sources) marketplace(ctx context.Context, r Registration) (marketplace, 
 	return marketplace{dir: place.Dir, Skills: skills}, nil
 }
 
-// skillsBelow are the skills of a directory without a description: those in skills and in
-// .skills, or else those in the directory itself.
+// skillsBelow finds the skills of a directory without a description: those in skills and
+// in .skills, or else those in the directory itself.
 func skillsBelow(dir fs.FS) (list []entry) {
 	places := []string{"skills", ".skills"}
 	if !slices.ContainsFunc(places, func(name string) bool { info, err := fs.Stat(dir, name); return err == nil && info.IsDir() }) {
@@ -205,8 +205,8 @@ func parseMarketplace(data []byte, file, dir string) (marketplace, error) {
 	return m.marketplace, nil
 }
 
-// in is where the plugin of an entry is. One of this machine is inside of the marketplace:
-// others may have written its list.
+// in resolves where the plugin of an entry is. One of this machine is inside of the
+// marketplace: others may have written its list.
 func (e entry) in(dir string) (control.Plugin, error) {
 	var text string
 	if json.Unmarshal(e.Source, &text) == nil {

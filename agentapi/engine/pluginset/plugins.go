@@ -84,7 +84,7 @@ func (l *Set) Add(ctx context.Context, s *control.Start, a storedagent.Agent) (t
 	return addHooks(s, hooks)
 }
 
-// requestedPlugins are those that a request names.
+// requestedPlugins loads those that a request names.
 func (l *Set) requestedPlugins(ctx context.Context, s control.Start) (loaded []plugin.Plugin, err error) {
 	if len(s.Plugins) > maxPlugins {
 		return nil, apierr.Refused(fmt.Sprintf("The request has %d plugins; give at most %d.", len(s.Plugins), maxPlugins), nil)
@@ -119,10 +119,10 @@ func without(list, others []plugin.Plugin) []plugin.Plugin {
 	return slices.DeleteFunc(list, func(p plugin.Plugin) bool { return plugin.Named(others, p.Name) })
 }
 
-// autoLoaded are the plugins that the agent's marketplaces give to each conversation, and
-// then those that are given. The skills of the marketplaces are added to the agent where it
-// has none of that name. What cannot be used keeps no conversation from its start: most
-// lists name repositories of the network, too.
+// autoLoaded loads the plugins that the agent's marketplaces give to each conversation, and
+// puts those that are given behind them. The skills of the marketplaces are added to the agent
+// where it has none of that name. What cannot be used keeps no conversation from its start:
+// most lists name repositories of the network, too.
 func (l *Set) autoLoaded(ctx context.Context, id string, a storedagent.Agent, loaded []plugin.Plugin) ([]plugin.Plugin, error) {
 	list, err := a.Marketplaces()
 	if err != nil || len(list) == 0 {

@@ -78,7 +78,7 @@ func New(cfg Config) *Prompt { return &Prompt{cfg: cfg} }
 // the same time as System.
 func (p *Prompt) SetSecrets(list []Secret) { p.cfg.Secrets = list }
 
-// Skills are the skills of the conversation, read when they are first needed.
+// Skills reads the skills of the conversation when they are first needed.
 func (p *Prompt) Skills() []skill.Skill {
 	p.once.Do(func() {
 		workspace, user := p.cfg.Workspace, p.cfg.User
@@ -214,8 +214,8 @@ func (p *Prompt) dynamic(tools []tool.Definition, model string, small bool) stri
 	return join(parts...)
 }
 
-// repository is the context that the repository and the user have written
-// down. What is meant for another family of models is left out.
+// repository writes the context that the repository and the user have written down. What
+// is meant for another family of models is left out.
 func (p *Prompt) repository(model string, small bool) string {
 	var b strings.Builder
 	for _, s := range p.Skills() {

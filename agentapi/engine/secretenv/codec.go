@@ -23,9 +23,9 @@ type registryJSON struct {
 	Sources map[string]sourceJSON `json:"secret_sources"`
 }
 
-// Encode is the registry as it is stored in a conversation's base state, with
-// every value sealed. Without seal, values are left out: they have to be given
-// again when the conversation is opened.
+// Encode encodes the registry for a conversation's base state, with every value
+// sealed. Without seal, values are left out: they have to be given again when the
+// conversation is opened.
 func (r *Registry) Encode(seal func(value string) (string, error)) (json.RawMessage, error) {
 	if seal == nil {
 		seal = func(string) (string, error) { return hidden.Redacted, nil }

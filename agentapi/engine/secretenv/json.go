@@ -7,10 +7,11 @@ import (
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
-// MaskJSON is Mask for every string value of a JSON document, the members
-// "kind" and "type" aside, which only say what an object is, and pictures, which a
-// mark in the middle would break. The names of members stay, as does every byte of what holds no value. What is not JSON
-// comes back as it is, without what looks like a value in it.
+// MaskJSON masks every string value of a JSON document like Mask, the members "kind"
+// and "type" aside, which only say what an object is, and pictures, which a mark in
+// the middle would break. The names of members stay, as does every byte of what holds
+// no value. What is not JSON comes back as it is, without what looks like a value in
+// it.
 func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 || !r.Any() {
 		return doc

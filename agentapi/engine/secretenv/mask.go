@@ -49,8 +49,8 @@ func compile(values []string) *patterns {
 // those of a short one are ordinary text.
 const minForms = 8
 
-// forms are what tools make of a value: inside a JSON string, inside quotes of
-// a shell, in a URL, and encoded with base64, alone or with a line end.
+// forms lists what tools make of a value: inside a JSON string, inside quotes of a
+// shell, in a URL, and encoded with base64, alone or with a line end.
 func forms(v string) []string {
 	quoted, err := json.Marshal(v)
 	var plain []byte

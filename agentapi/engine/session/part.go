@@ -48,7 +48,8 @@ func (s Controlled) Child(ctx context.Context, ch control.Child) (control.Conver
 	return Controlled{made}, nil
 }
 
-// partAgent is the agent of a part: it begins now, and is told where it works.
+// partAgent makes the agent of a part: it begins now, and its prompt says where it
+// works.
 func (s *Session) partAgent(parent json.RawMessage, suffix string) (json.RawMessage, error) {
 	made := storedagent.Agent{}
 	if err := json.Unmarshal(parent, &made); err != nil {

@@ -41,7 +41,7 @@ func (t *invoke) render(ctx context.Context, s Skill) string {
 // Inert reports whether a skill has commands that do not run: see render.
 func (s Skill) Inert() bool { return !s.Own && inlineCommand().MatchString(s.Body) }
 
-// output is what a command prints, and how it failed.
+// output runs a command and returns what it prints, and how it failed.
 func (t *invoke) output(ctx context.Context, command string) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTime, fmt.Errorf("it took longer than %s", commandTime))
 	defer cancel()

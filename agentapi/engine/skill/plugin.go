@@ -179,7 +179,7 @@ func (p *pluginFinder) command(name string) {
 	})
 }
 
-// hintOf is what a command says of its arguments: a text, or a list of them.
+// hintOf reads what a command says of its arguments: a text, or a list of them.
 func hintOf(hints ...any) string {
 	i := slices.IndexFunc(hints, func(h any) bool { return h != nil && h != "" })
 	if i < 0 {
@@ -196,7 +196,7 @@ func hintOf(hints ...any) string {
 	return strings.Join(words, " ")
 }
 
-// Encode is a skill as OpenHands has it in an agent; [Given] reads it.
+// Encode converts a skill to the form that OpenHands has in an agent; [Given] reads it.
 func Encode(s Skill) (json.RawMessage, error) {
 	var description *string
 	if s.Description != "" {

@@ -339,7 +339,7 @@ func parseAny(place, p string, data []byte, directory string) (Skill, error) {
 	return s, nil
 }
 
-// texts is a text, or a list of them.
+// texts reads a text, or a list of them.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case string:

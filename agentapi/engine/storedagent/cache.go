@@ -24,8 +24,9 @@ type digest struct {
 // system texts of a few clients.
 const maxAgents = 32
 
-// Of is the agent of a new conversation. One with MCP servers is made again each
-// time: their secrets are sealed for one conversation.
+// Of makes the agent of a new conversation, or returns an equal one that it has made
+// before. One with MCP servers is made again each time: their secrets are sealed for one
+// conversation.
 func (m *Cache) Of(from Source, seal func(string) (string, error)) (json.RawMessage, error) {
 	key := digest{profile: from.Name, revision: from.Revision, settings: sha256.Sum256(from.Settings), system: sha256.Sum256([]byte(from.System))}
 	m.mu.Lock()

@@ -17,9 +17,9 @@ type Source struct {
 	System         string          // a text at the end of the system message
 }
 
-// New is the agent of a new conversation, as OpenHands would make it of
-// the profile and the settings. It has no key of a model, and the secrets of MCP
-// servers as seal makes them.
+// New makes the agent of a new conversation, as OpenHands would make it of the
+// profile and the settings. It has no key of a model, and the secrets of MCP servers
+// as seal makes them.
 func New(from Source, seal func(string) (string, error)) (json.RawMessage, error) {
 	settings := Agent{}
 	if len(from.Settings) > 0 {
@@ -68,7 +68,7 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 	return json.Marshal(a)
 }
 
-// newContext is the context of a new agent: that of the settings, with system at
+// newContext makes the context of a new agent: that of the settings, with system at
 // the end of its suffix.
 func newContext(settings Agent, system string) Agent {
 	context := Agent{}

@@ -54,7 +54,7 @@ func Callable(model Agent) bool {
 	return strings.HasPrefix(model.Text("model"), "ollama")
 }
 
-// SecretNames are the secrets of a conversation, without their values.
+// SecretNames lists the secrets of a conversation, without their values.
 func SecretNames(registry json.RawMessage) []prompt.Secret {
 	var stored struct {
 		Sources map[string]struct {

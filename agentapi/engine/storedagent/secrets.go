@@ -18,7 +18,7 @@ var llmSecrets = []string{llm.FieldAPIKey, llm.FieldAWSAccessKeyID, llm.FieldAWS
 // SecretFields are the members of an LLM object that are secret.
 func SecretFields() []string { return slices.Clone(llmSecrets) }
 
-// Replaced is an agent with every secret in it replaced by what f makes of it: in
+// Replaced copies an agent with every secret in it replaced by what f makes of it: in
 // its LLMs, its MCP servers and its own variables. Where f gives "", null stands in
 // its place. The agent itself is not changed.
 func (a Agent) Replaced(f func(value string) (string, error)) (Agent, error) {

@@ -23,8 +23,8 @@ func ServersOf(a Agent) Agent {
 	return all
 }
 
-// storedServers are the MCP servers of the settings as a conversation keeps
-// them: with every secret sealed, or without seal hidden.
+// storedServers converts the MCP servers of the settings for a conversation: with
+// every secret sealed, or without seal hidden.
 func storedServers(settings Agent, seal func(string) (string, error)) (Agent, error) {
 	if seal == nil {
 		seal = func(string) (string, error) { return hidden.Redacted, nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/ohgw/ohgw/internal/openhands/shape"
 )
 
-// OfSettings is the agent of a profile and settings, with the secrets of its servers
-// and variables in the clear.
+// OfSettings makes the agent of a profile and settings, with the secrets of its servers and
+// variables in the clear.
 func OfSettings(profile string, model json.RawMessage, settings Agent) (Agent, error) {
 	data, err := json.Marshal(settings)
 	if err != nil {

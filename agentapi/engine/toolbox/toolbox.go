@@ -100,8 +100,8 @@ func (b *Box) Offers() []llm.Tool {
 	return b.offers
 }
 
-// Brief are the offers for a model with a small context. A tool that cannot be said in
-// brief is offered as it is.
+// Brief returns the offers for a model with a small context, made once. A tool that cannot
+// be said in brief is offered as it is.
 func (b *Box) Brief() []llm.Tool {
 	if b == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 // errLostKey says that a secret of an LLM was not stored with the conversation.
 var errLostKey = errors.New("the key of the model was not stored with the conversation")
 
-// PlainAgent is the stored agent of a conversation with its secrets in the clear, and
+// PlainAgent opens the secrets of the stored agent of a conversation, and reports
 // whether the one of its model is among them.
 func (v *Vault) PlainAgent(id string, stored storedagent.Agent) (plain storedagent.Agent, usable bool) {
 	if kept := v.KeptOf(id).Agent; kept != nil {
@@ -46,7 +46,7 @@ func (v *Vault) PlainAgent(id string, stored storedagent.Agent) (plain storedage
 	return plain, usable && storedagent.Callable(plain.Object("llm"))
 }
 
-// WithModel is a stored agent with another model, whose secrets are in the clear.
+// WithModel gives a stored agent another model, whose secrets are in the clear.
 func (v *Vault) WithModel(id string, stored json.RawMessage, model storedagent.Agent) (json.RawMessage, error) {
 	now := storedagent.Agent{}
 	if err := json.Unmarshal(stored, &now); err != nil {
@@ -86,10 +86,10 @@ func (v *Vault) GivenAgent(data json.RawMessage, name string) (storedagent.Agent
 // errHidden says that a secret was stored without its value.
 var errHidden = errors.New("the value was not stored")
 
-// Servers are the MCP servers of a conversation, their secrets in the clear: of
-// each name the one of the settings, which may have another key by now, and
-// those that only the conversation has. lost are servers whose secrets were not
-// stored or cannot be decrypted.
+// Servers collects the MCP servers of a conversation, their secrets in the clear: of
+// each name the one of the settings, which may have another key by now, and those
+// that only the conversation has. lost are servers whose secrets were not stored or
+// cannot be decrypted.
 func (v *Vault) Servers(id string, stored storedagent.Agent, settings json.RawMessage) (all json.RawMessage, lost []string) {
 	now := storedagent.Agent{}
 	if len(settings) > 0 {

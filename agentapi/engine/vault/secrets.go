@@ -19,8 +19,8 @@ const sealedPrefix = "gAAAAA"
 
 var errNoSecretKey = errors.New("the value is encrypted, and the key to decrypt it is missing")
 
-// OfSettings are the secrets that OpenHands' settings give to every
-// conversation: a value each, or a source as a conversation stores it.
+// OfSettings reads the secrets that OpenHands' settings give to every conversation: a
+// value each, or a source as a conversation stores it.
 func (v *Vault) OfSettings(settings json.RawMessage) (*secretenv.Registry, error) {
 	registry := secretenv.New(v.lookups())
 	all := storedagent.Agent{}
@@ -57,7 +57,8 @@ func (v *Vault) lookups() secretenv.Config {
 	return cfg
 }
 
-// Of are those of a conversation: its own and those of the settings.
+// Of opens those of a conversation: its own and those of the settings. It logs those
+// without a value on this machine.
 func (v *Vault) Of(s store.State, settings json.RawMessage) (*secretenv.Registry, error) {
 	registry, err := v.OfSettings(settings)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	summaryHeader = "Summary of the conversation so far, in place of the events it covers:"
 )
 
-// shown is the item of an event; ok is false for what no model is shown.
+// shown makes the item of an event; ok is false for what no model is shown.
 func (v *View) shown(e event.Event) (it item, ok bool) {
 	switch b := e.Body.(type) {
 	case *event.SystemPrompt:

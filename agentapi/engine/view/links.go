@@ -83,9 +83,9 @@ func (w *linker) action(i int, a *event.Action) {
 	w.open[a.ToolCallID] = append(w.open[a.ToolCallID], i)
 }
 
-// find is the action that a result belongs to: the one it names, or else the
-// nearest before it with that call that has none yet. Of several in one answer
-// the first is answered first. It is -1 for a result that comes too late.
+// find returns the action that a result belongs to: the one it names, or else the
+// nearest before it with that call that has none yet. Of several in one answer the
+// first is answered first. It is -1 for a result that comes too late.
 func (w *linker) find(callID, actionID string) int {
 	if at, ok := w.byID[actionID]; ok && actionID != "" {
 		if w.result[at] >= 0 {

@@ -47,7 +47,8 @@ func isAnswer(e event.Event) bool {
 	return false
 }
 
-// without is the content of an item. Where it is hidden, its pictures are not there.
+// without returns the content of an item. Where it is hidden, its pictures are not
+// there.
 func (it *item) without(hidden map[string]bool) []event.Content {
 	if it.weight.Images == 0 || !hidden[it.event.ID] {
 		return it.content

@@ -148,8 +148,8 @@ func (v *View) count() {
 	}
 }
 
-// whole is items without those that are gone and without what must not be
-// seen in part: the actions of one unit, and results without their calls.
+// whole returns items without those that are gone and without what must not be seen
+// in part: the actions of one unit, and results without their calls.
 func whole(items []item, gone map[string]bool) []item {
 	l := linksOf(items)
 	torn := make(map[int]bool)
@@ -170,9 +170,9 @@ func whole(items []item, gone map[string]bool) []item {
 	return kept
 }
 
-// Cuts are the positions at which the view may be cut: nothing that belongs
-// together lies on both sides. Position i is before event i; 0 and Len are
-// always among them.
+// Cuts returns the positions at which the view may be cut: nothing that belongs
+// together lies on both sides. Position i is before event i; 0 and Len are always
+// among them.
 func (v *View) Cuts() []int {
 	l := linksOf(v.items)
 	last := make(map[int]int) // the last event of each unit
