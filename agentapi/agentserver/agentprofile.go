@@ -43,7 +43,7 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	return nil
 }
 
-// agentProfile is what the settings say, as an agent profile.
+// agentProfile converts the settings to an agent profile.
 func agentProfile(v version, llmProfile string, settings object) object {
 	p := object{}
 	p.set("agent_kind", "openhands")

@@ -75,7 +75,7 @@ func (b *Backend) Extensions(ctx context.Context, id string) (agentapi.Extension
 	return out, nil
 }
 
-// skill is the skill in the form of the seam.
+// skill converts the skill to the form of the seam.
 func (s serverSkill) skill() agentapi.Skill {
 	out := agentapi.Skill{Name: s.Name, Description: s.Description, Source: s.Source, State: agentapi.SkillAlways}
 	if out.Source == "" {
@@ -95,8 +95,8 @@ func (s serverSkill) skill() agentapi.Skill {
 	return out
 }
 
-// startedWith are the names of the tools of MCP servers that the agent was
-// started with. It is started with the first message of the user.
+// startedWith reads the names of the tools of MCP servers that the agent was started
+// with. It is started with the first message of the user.
 func (b *Backend) startedWith(ctx context.Context, id string) (tools []string, started bool, err error) {
 	page, err := b.Events(ctx, id, agentapi.EventQuery{Limit: 10})
 	if err != nil {
@@ -122,9 +122,9 @@ func (b *Backend) startedWith(ctx context.Context, id string) (tools []string, s
 	return nil, false, nil
 }
 
-// listServers are the servers of a conversation. An agent starts only with all of
-// its servers, so those of one that was started are connected. With several
-// servers the name of each is the beginning of its tools' names.
+// listServers lists the servers of a conversation. An agent starts only with all of
+// its servers, so those of one that was started are connected. With several servers
+// the name of each is the beginning of its tools' names.
 func listServers(servers object, tools []string, started bool) []agentapi.MCPServer {
 	list := make([]agentapi.MCPServer, 0, len(servers))
 	on := 0

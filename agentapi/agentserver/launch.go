@@ -155,8 +155,8 @@ func (b *Backend) launchOwn(v version, req agentapi.OpenRequest, start *startReq
 	return nil
 }
 
-// openHandsAgent is the settings if they are those of an OpenHands agent, else
-// only what means the same for one: an ACP agent has a model of its own.
+// openHandsAgent returns the settings if they are those of an OpenHands agent, else only
+// what means the same for one: an ACP agent has a model of its own.
 func openHandsAgent(settings object) object {
 	if settings == nil {
 		return object{}
@@ -207,8 +207,8 @@ func standardTools() []object {
 	return tools
 }
 
-// explicitAgent is the agent that a server would make of the settings. Servers
-// before 1.33 make one whose condenser streams too, and fail on it.
+// explicitAgent makes the agent that a server would make of the settings. Servers before
+// 1.33 make one whose condenser streams too, and fail on it.
 func explicitAgent(v version, settings, llm object) object {
 	agent := object{}
 	agent.set("kind", "Agent")
@@ -280,8 +280,8 @@ func appendSystem(context object, text string) {
 
 const suffixGap = "\n\n"
 
-// secretSources are the secrets of the agent's context in the form in which a
-// start request takes them.
+// secretSources converts the secrets of the agent's context to the form in which a start
+// request takes them.
 func secretSources(secrets object) object {
 	if len(secrets) == 0 {
 		return nil

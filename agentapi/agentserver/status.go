@@ -59,7 +59,7 @@ func (b *Backend) unversioned(info serverInfo) error {
 	return unsupported(fmt.Sprintf("The agent-server at %s does not tell its version: /server_info has version %q; %s. Install a released one: %s", b.address, info.shown(), testedWith, installNewest))
 }
 
-// readInfo is askInfo with the error as it is.
+// readInfo asks like askInfo, and returns the error as it is.
 func (b *Backend) readInfo(ctx context.Context) (serverInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

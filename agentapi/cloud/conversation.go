@@ -43,7 +43,7 @@ func newConversation(b *Backend, l *link) *conversation {
 	return &conversation{b: b, info: l.conv.Info(), links: []*link{l}}
 }
 
-// at is the stage of the conversation. It wakes nothing.
+// at finds out the stage of the conversation. It wakes nothing.
 func (c *conversation) at(ctx context.Context) (stage, error) {
 	c.mu.Lock()
 	known := c.stage

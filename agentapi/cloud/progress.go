@@ -18,7 +18,7 @@ func steps(progress func(string)) func(account.Progress) {
 	}
 }
 
-// stepLine is a state of a start task or of a sandbox in words; "" for one that
+// stepLine puts a state of a start task or of a sandbox in words; "" for one that
 // says nothing new.
 func stepLine(state string) string {
 	switch state {

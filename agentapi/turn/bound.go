@@ -27,8 +27,8 @@ func clean(s string) string {
 	return redact.Text(visible(s))
 }
 
-// plain is s as a terminal would leave it: of a line that was written again,
-// the last writing.
+// plain returns s as a terminal would leave it: of a line that was written again, the
+// last writing.
 func plain(s string) string {
 	b := make([]byte, 0, len(s))
 	line := 0 // where the line begins in b
@@ -54,7 +54,7 @@ func plain(s string) string {
 	return string(b)
 }
 
-// sequence is the length of the escape sequence that s begins with.
+// sequence measures the escape sequence that s begins with.
 func sequence(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -104,8 +104,8 @@ func output(s string) (kept string, missing int) {
 	return kept, missing + before
 }
 
-// cut is the beginning and the end of s, in at most limit bytes of JSON, and how
-// many bytes are missing between them.
+// cut keeps the beginning and the end of s, in at most limit bytes of JSON, and
+// counts how many bytes are missing between them.
 func cut(s string, limit int) (kept string, missing int) {
 	if len(s) <= limit/6 || encoded(s) <= limit {
 		return s, 0

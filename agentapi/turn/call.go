@@ -146,8 +146,8 @@ func kindOf(a *event.Action) CallKind {
 	return kind
 }
 
-// input is all of what the tool was told: the command or the thought itself,
-// else its arguments.
+// input returns all that the tool got: the command or the thought itself, else its
+// arguments.
 func input(a *event.Action) string {
 	var in struct {
 		Command string `json:"command"`

@@ -99,8 +99,9 @@ func (res *callResult) observe(b *event.Observation) {
 	}
 }
 
-// refused is what the sandbox has refused meanwhile, as the engine notes it: behind the
-// output of a command, elsewhere in a text of its own. The output itself says nothing.
+// refused reads what the sandbox has refused meanwhile, as the engine notes it: behind
+// the output of a command, elsewhere in a text of its own. The output itself says
+// nothing.
 func (o observed) refused() (list []agentapi.Block) {
 	var notes []string
 	if o.Metadata.Suffix != nil {
@@ -118,7 +119,7 @@ func (o observed) refused() (list []agentapi.Block) {
 	return list
 }
 
-// failureLine is the line of progress of a call that was not done.
+// failureLine writes the line of progress of a call that was not done.
 func (res *callResult) failureLine() string {
 	why := ""
 	switch {

@@ -64,7 +64,7 @@ func (c *Call) compare(files map[string]change) {
 	}
 }
 
-// patchOf is a change as a unified patch without a header; false if the file is
+// patchOf writes a change as a unified patch without a header; false if the file is
 // too large to be compared.
 func patchOf(f change) (patch string, ok bool) {
 	before, after := "", ""

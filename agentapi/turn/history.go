@@ -224,7 +224,7 @@ func (c *leftCalls) see(e event.Event) {
 	}
 }
 
-// stateAfter is the state of a call without a result when e has come.
+// stateAfter returns the state of a call without a result when e has come.
 func stateAfter(e event.Event, state CallState) CallState {
 	switch e.Body.(type) {
 	case *event.Interrupt, *event.Pause, *event.ConversationError:

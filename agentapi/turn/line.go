@@ -34,7 +34,7 @@ func finishMessage(a *event.Action) (string, bool) {
 	return f.Message, true
 }
 
-// line is an action in one line for a person.
+// line writes an action in one line for a person.
 func line(a *event.Action) string {
 	var in struct {
 		Command string            `json:"command"`
@@ -66,7 +66,7 @@ func line(a *event.Action) string {
 	return shorten(s, maxLine)
 }
 
-// detail is all of what an action would do, empty where its line says it: who
+// detail returns all of what an action would do, empty where its line says it: who
 // lets it happen must be able to see it.
 func detail(a *event.Action) string {
 	args := arguments(a)

@@ -314,8 +314,8 @@ func anchor(s event.State) string {
 // Usage is what the turn took so far.
 func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 
-// Result is what the events so far amount to. Before the turn is over it says
-// what is known: the text, the usage.
+// Result sums up the events so far. Before the turn is over it says what is known:
+// the text, the usage.
 func (r *Reader) Result() Result {
 	res := Result{Answer: r.answer, Cut: r.cut, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
 	switch r.status {

@@ -13,7 +13,7 @@ type saying struct {
 	final bool
 }
 
-// sayings are the texts of the agent in an event: which of them is an answer is
+// sayings finds the texts of the agent in an event: which of them is an answer is
 // decided here, for a turn that goes on and for one that is read later.
 func sayings(e event.Event) []saying {
 	switch b := e.Body.(type) {

@@ -157,7 +157,7 @@ type Usage struct {
 	Cost             float64 `json:"cost"` // US dollars
 }
 
-// usageOf is the total of s over all usage ids.
+// usageOf adds up the usage of s over all usage ids.
 func usageOf(s event.Stats) Usage {
 	var u Usage
 	for _, m := range s.UsageToMetrics {

@@ -83,7 +83,7 @@ func normalize(got []v1.Change) (list []Change, note string) {
 	return list, note
 }
 
-// status is the word for a server's letter or word.
+// status returns the word for a server's letter or word.
 func status(wire string) string {
 	switch upper := strings.ToUpper(wire); {
 	case upper == "A", upper == "ADDED":

@@ -137,8 +137,8 @@ func fromV0(root *url.URL, a v0.Conversation) Conversation {
 	return out
 }
 
-// stateV0 is running only with a runtime that is there: a server that is still
-// preparing one says RUNNING too.
+// stateV0 converts a status of V0. A conversation is running only with a runtime that
+// is there: a server that is still preparing one says RUNNING too.
 func stateV0(status, runtime string) State {
 	switch strings.ToUpper(status) {
 	case v0.Running:

@@ -39,7 +39,7 @@ type EventPage struct {
 	Next   string // "" at the end
 }
 
-// Events is a page of what happened in a conversation, also of one that sleeps or
+// Events reads a page of what happened in a conversation, also of one that sleeps or
 // is archived. The server learns of events up to 30 s late. Pieces of streamed text
 // are left out.
 func (c *Client) Events(ctx context.Context, id string, q EventQuery) (EventPage, error) {

@@ -47,7 +47,7 @@ func noRoute(err error) bool {
 	return ok && (e.Status == 405 || e.Status == 404 && (e.Text == "Not Found" || e.Text == ""))
 }
 
-// File is a file of a conversation's workspace. A relative path begins in the
+// File opens a file of a conversation's workspace. A relative path begins in the
 // directory of the conversation. V0 returns texts only.
 func (c *Client) File(ctx context.Context, id, name string) (io.ReadCloser, error) {
 	if strings.ContainsRune(name, 0) || name == "" {

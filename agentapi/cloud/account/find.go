@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 )
 
-// Get is one conversation, by its id in any form.
+// Get reads one conversation, by its id in any form.
 func (c *Client) Get(ctx context.Context, id string) (Conversation, error) {
 	server, err := c.known(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (e *AmbiguousError) Error() string {
 // Is reports ErrAmbiguous.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// Find is the conversation with this id, or the only one whose id begins so. A
+// Find looks up the conversation with this id, or the only one whose id begins so. A
 // prefix of digits is a prefix.
 func (c *Client) Find(ctx context.Context, prefix string) (Conversation, error) {
 	plain := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(prefix), "-", ""))

@@ -34,7 +34,7 @@ const (
 	pagesV0 = "v0:"
 )
 
-// List is one page of the account's conversations.
+// List reads one page of the account's conversations.
 func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	server, err := c.known(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Client) listV1(ctx context.Context, q ListQuery, token string, andV0 bo
 	return page, nil
 }
 
-// listV0 is a page of V0's list. Where the server speaks V1 too, the rows of V1's
+// listV0 reads a page of V0's list. Where the server speaks V1 too, the rows of V1's
 // conversations are left out.
 func (c *Client) listV0(ctx context.Context, q ListQuery, token string, alsoV1 bool) (Page, error) {
 	got, err := c.v0.List(ctx, q.Repo, token, q.Limit)
@@ -102,7 +102,7 @@ func matches(a v0.Conversation, q ListQuery) bool {
 	return q.Title == "" || strings.Contains(strings.ToLower(clean(optional.Value(a.Title))), strings.ToLower(q.Title))
 }
 
-// All is every conversation, page by page: it holds one page at a time. It ends
+// All yields every conversation, page by page: it holds one page at a time. It ends
 // with the first error.
 func (c *Client) All(ctx context.Context, q ListQuery) iter.Seq2[Conversation, error] {
 	return func(yield func(Conversation, error) bool) {

@@ -15,9 +15,9 @@ import (
 // packTime is how long an agent-server may pack a workspace.
 const packTime = 10 * time.Minute
 
-// packed is the archive of a directory on an agent-server before 1.30.0, which
-// cannot make one: tar packs it into a file there, which is removed at the end of
-// the download.
+// packed makes the archive of a directory on an agent-server before 1.30.0, which
+// cannot make one: tar packs it into a file there, which is removed at the end of the
+// download.
 func (c *Client) packed(ctx context.Context, conv Conversation, dir string) (*transport.Body, error) {
 	file := "/tmp/ohgw-" + transport.Hex(uuid.New()) + ".tar.gz"
 	agent := c.agent(conv)

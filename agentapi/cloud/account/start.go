@@ -95,8 +95,8 @@ func (c *Client) startV1(ctx context.Context, r StartRequest, report func(Progre
 	return c.equip(ctx, conv, r, switchTo)
 }
 
-// newID is the id of the conversation to start: with it, a start whose answer was
-// lost can be found again.
+// newID chooses the id of the conversation to start, and refuses one that is taken:
+// with it, a start whose answer was lost can be found again.
 func (c *Client) newID(ctx context.Context, wanted string) (string, error) {
 	if wanted == "" {
 		return transport.Hex(uuid.New()), nil
@@ -114,7 +114,7 @@ func (c *Client) newID(ctx context.Context, wanted string) (string, error) {
 	return transport.Hex(id), nil
 }
 
-// otherProfile is the profile to switch to, "" if it is the active one.
+// otherProfile returns the profile to switch to, "" if it is the active one.
 func (c *Client) otherProfile(ctx context.Context, wanted string) (string, error) {
 	if wanted == "" {
 		return "", nil

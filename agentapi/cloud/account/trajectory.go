@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/internal/hidden"
 )
 
-// Trajectory is all that happened in a conversation: a zip archive of its events,
-// or V0's JSON. V1's server learns of events up to 30 s late.
+// Trajectory downloads all that happened in a conversation: a zip archive of its
+// events, or V0's JSON. V1's server learns of events up to 30 s late.
 func (c *Client) Trajectory(ctx context.Context, id string) (*Download, error) {
 	conv, err := c.Get(ctx, id)
 	if err != nil {

@@ -34,7 +34,8 @@ func (c *Client) Runtime(ctx context.Context, id string) (Runtime, error) {
 	return c.runtimeOf(ctx, conv)
 }
 
-// running is a conversation whose runtime is known.
+// running reads a conversation whose runtime is known, and refuses one that does not
+// run.
 func (c *Client) running(ctx context.Context, id string) (Conversation, error) {
 	conv, err := c.Get(ctx, id)
 	if err != nil {

@@ -30,9 +30,9 @@ func ParseRoot(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.TrimRight(path, "/")}, nil
 }
 
-// RuntimeBase is the base of the runtime that a conversation's URL points to:
-// what is before /api/. It is root for a relative URL, and nil for "" and for a
-// text that is not a URL.
+// RuntimeBase returns the base of the runtime that a conversation's URL points to:
+// what is before /api/. It is root for a relative URL, and nil for "" and for a text
+// that is not a URL.
 func RuntimeBase(root *url.URL, text string) *url.URL {
 	if text == "" {
 		return nil

@@ -50,7 +50,7 @@ type Error struct {
 	Err                error         // the cause where there was no answer
 }
 
-// Error is the call, its status and the server's words.
+// Error names the call, its status and the server's words.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s%s: ", e.Method, e.Host, e.Path)
@@ -154,7 +154,7 @@ func (e *Error) explain(data []byte, contentType string) {
 	}
 }
 
-// fieldText is a text, or the messages of a failed validation.
+// fieldText reads a text, or the messages of a failed validation.
 func fieldText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

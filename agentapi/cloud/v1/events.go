@@ -18,7 +18,7 @@ type EventQuery struct {
 	Since  time.Time
 }
 
-// Events is a page of the stored events, as they are. They outlive the sandbox and
+// Events reads a page of the stored events, as they are. They outlive the sandbox and
 // the conversation: an empty page does not prove that the conversation exists.
 func (a API) Events(ctx context.Context, id string, q EventQuery) (p Page[json.RawMessage], err error) {
 	values := Paged(q.Page, q.Limit)
