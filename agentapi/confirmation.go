@@ -47,8 +47,8 @@ func (c Confirmation) rank() int {
 	return 2
 }
 
-// ConfirmationOf is the mode of a policy. One that is not known counts as the
-// mode that asks most.
+// ConfirmationOf reads the mode of a policy. One that is not known counts as the mode
+// that asks most.
 func ConfirmationOf(policy json.RawMessage) Confirmation {
 	var p struct {
 		Kind string `json:"kind"`

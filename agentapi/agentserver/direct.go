@@ -11,9 +11,10 @@ import (
 
 // DirectLLM reads the LLM of a profile with its secrets in the clear, for a call that
 // the gateway makes itself: the server makes none without an agent. Those of
-// Config.Secrets take the place of the profile's own. It fails with ErrUnsupported
-// for a profile with a provider connection, whose key only the server knows. The
-// value is the JSON object of the LLM, as in a profile file.
+// Config.Secrets take the place of the profile's own. It fails with ErrUnsupported for
+// a profile with a provider connection, whose key only the server knows.
+//
+// The value is the JSON object of the LLM, as in a profile file.
 func (b *Backend) DirectLLM(ctx context.Context, profile string) (secret.Value, error) {
 	server, err := b.info(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// absences are requests about conversations that do not exist: never made, or removed
-// while a caller had a handle.
+// absences lists requests about conversations that do not exist: never made, or
+// removed while a caller had a handle.
 func absences() []behaviour {
 	list := []behaviour{
 		{name: "UnknownConversationIsNotMadeByExisting", check: func(t *testing.T, s *Setup) {

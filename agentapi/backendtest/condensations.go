@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// condensations are what a person asks for.
+// condensations lists what happens when a person asks for a summary.
 func condensations() []behaviour {
 	return []behaviour{
 		{name: "CondenseSummarizesWhatWasSaid", check: checkCondense},

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// modes are what it takes to change the confirmation mode of a conversation.
+// modes lists what it takes to change the confirmation mode of a conversation.
 func modes() []behaviour {
 	needs := Needs{Confirm: true}
 	return []behaviour{

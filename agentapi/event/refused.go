@@ -20,8 +20,8 @@ const (
 	verbWrite   = "write"
 )
 
-// RefusedNote is what an observation says of the things that the sandbox refused, in one
-// line. Their texts have no line feeds.
+// RefusedNote writes what an observation says of the things that the sandbox refused, in
+// one line. Their texts have no line feeds.
 func RefusedNote(list []Block) string {
 	var b strings.Builder
 	b.WriteString(refusedBegin)
@@ -43,8 +43,8 @@ func RefusedNote(list []Block) string {
 	return b.String()
 }
 
-// Refused are the refusals that a line of an observation tells of, as [RefusedNote]
-// writes them: without what opens them. Every other line has none.
+// Refused reads the refusals in a line of an observation, as [RefusedNote] writes them:
+// without what opens them. Every other line has none.
 func Refused(line string) []Block {
 	text, begins := strings.CutPrefix(line, refusedBegin)
 	text, ends := strings.CutSuffix(text, refusedEnd)

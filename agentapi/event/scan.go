@@ -97,7 +97,7 @@ func (s *scanner) rest() bool {
 	return s.pos == len(s.data)
 }
 
-// text is the string that comes next.
+// text reads the string that comes next.
 func (s *scanner) text() ([]byte, bool) {
 	if !s.at('"') {
 		return nil, false

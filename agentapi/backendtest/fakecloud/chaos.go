@@ -106,7 +106,7 @@ func (s *Server) spoiled(next http.Handler) http.Handler {
 // kinds is how many faults there are.
 const kinds = 12
 
-// next is the next fault, 0 for none, and whether the request is handled before.
+// next draws the next fault, 0 for none, and whether the request is handled before.
 func (c *chaos) next() (fault int, handled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

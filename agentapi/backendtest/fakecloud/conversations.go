@@ -16,7 +16,7 @@ type conversation struct {
 	created                   time.Time
 }
 
-// infoOf is a conversation as the API shows it. The caller holds mu.
+// infoOf shows a conversation as the API does. The caller holds mu.
 func (s *Server) infoOf(c *conversation) object {
 	created := c.created.Format("2006-01-02T15:04:05.000000Z")
 	o := object{

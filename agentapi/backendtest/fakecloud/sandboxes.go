@@ -83,7 +83,7 @@ func (s *Server) end(conversation, status string) {
 	b.status = status
 }
 
-// info is the sandbox as the API shows it. The caller holds mu.
+// info shows the sandbox as the API does. The caller holds mu.
 func (b *sandbox) info() object {
 	o := object{
 		"id": b.id, "created_by_user_id": nil, "sandbox_spec_id": "ghcr.io/openhands/agent-server:1.34.0-python",

@@ -131,7 +131,7 @@ func (s *Server) getTasks(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, list)
 }
 
-// look is the state of a task, which goes on by being looked at.
+// look returns the state of a task, which goes on by being looked at.
 func (s *Server) look(t *task) object {
 	s.mu.Lock()
 	if len(t.steps) > 0 {

@@ -278,7 +278,7 @@ func (c *conversation) execute(ctx context.Context, actions []event.Event) error
 	return nil
 }
 
-// terminal is a shell that knows three commands.
+// terminal runs a command in a shell that knows three.
 func terminal(ctx context.Context, command string) (out string, failed bool, err error) {
 	name, arg, _ := strings.Cut(strings.TrimSpace(command), " ")
 	switch name {
@@ -327,7 +327,7 @@ func (c *conversation) systemText() string {
 	return text
 }
 
-// messages is the log as the model sees it. It is called with mu held.
+// messages converts the log for the model. The caller holds mu.
 func (c *conversation) messages() []Message {
 	list := []Message{{Role: "system", Content: []event.Content{event.Text(c.systemText())}}}
 	for i, e := range c.log {

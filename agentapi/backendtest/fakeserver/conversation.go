@@ -81,7 +81,7 @@ func (c *conversation) append(source string, body event.Body) event.Event {
 	return c.appendAs(uuid.New(), source, body)
 }
 
-// appendAs is append for an event that has its id already.
+// appendAs appends an event that has its id already.
 func (c *conversation) appendAs(id, source string, body event.Body) event.Event {
 	parent := c.leaf
 	if c.server.version < 1031 {
@@ -131,7 +131,7 @@ func (c *conversation) snapshot() event.Event {
 		&event.StateUpdate{Key: event.KeyFullState, Value: encode(c.describe())})
 }
 
-// describe is called with mu held.
+// describe encodes the conversation as the API shows it. The caller holds mu.
 func (c *conversation) describe() map[string]any {
 	d := map[string]any{
 		"id": c.id, "agent": c.agent, "workspace": map[string]any{"working_dir": c.workspace, "kind": "LocalWorkspace"},

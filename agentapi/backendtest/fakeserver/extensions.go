@@ -23,7 +23,7 @@ func (v version) trimmed(saved map[string]any, skills bool) map[string]any {
 	return saved
 }
 
-// serverTools are the tools of the MCP servers: one of each, which with several
+// serverTools lists the tools of the MCP servers: one of each, which with several
 // servers has the name of its server before its own.
 func (c *conversation) serverTools() []json.RawMessage {
 	tools := []json.RawMessage{}

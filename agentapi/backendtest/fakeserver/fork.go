@@ -44,7 +44,7 @@ func (s *Server) fork(l *life) func(http.ResponseWriter, *http.Request, *convers
 	}
 }
 
-// copyTo is a copy of c; nil if its log does not have the event.
+// copyTo makes a copy of c; nil if its log does not have the event.
 func (c *conversation) copyTo(l *life, id, from string) *conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()

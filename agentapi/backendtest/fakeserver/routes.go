@@ -33,7 +33,7 @@ func parseVersion(s string) version {
 	return version(v)
 }
 
-// routes is the API of one life of the server.
+// routes makes the API of one life of the server.
 func (s *Server) routes(l *life) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, "OK") })

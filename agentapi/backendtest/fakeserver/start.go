@@ -29,7 +29,7 @@ func decrypt(value string) string {
 	return string(plain)
 }
 
-// exposed is a secret in the form that the request asks for.
+// exposed returns a secret in the form that the request asks for.
 func (o Options) exposed(w http.ResponseWriter, r *http.Request, secret string) (any, bool) {
 	switch r.Header.Get(exposeHeader) {
 	case "":
@@ -302,7 +302,7 @@ func contextOf(source map[string]any, more string) map[string]any {
 	return context
 }
 
-// profiled is the agent of an agent profile, with the key of its LLM profile.
+// profiled makes the agent of an agent profile, with the key of its LLM profile.
 func (s *Server) profiled(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
