@@ -45,7 +45,7 @@ func (t *turn) call(c gateway.Call) error {
 // finished reports whether an action has its result.
 func finished(c gateway.Call) bool { return c.State != "running" && c.State != "waiting" }
 
-// describe is an action as the editor shows it.
+// describe converts an action to the form that the editor shows.
 func describe(c gateway.Call, dir string) toolCall {
 	u := toolCall{ID: c.ID, Title: title(c), Name: c.Tool, ToolKind: toolKinds[c.Kind], Status: callStates[c.State]}
 	if u.ToolKind == "" {
@@ -87,7 +87,7 @@ func title(c gateway.Call) string {
 	return line
 }
 
-// result is what came of an action: the edit, or the output.
+// result lists what came of an action: the edit, or the output.
 func result(c gateway.Call, at []location) []toolContent {
 	var all []toolContent
 	if c.Diff != "" && len(at) > 0 {
@@ -130,7 +130,7 @@ func fenced(text string) string {
 	return fence + "\n" + text + "\n" + fence
 }
 
-// diffs are the hunks of a unified patch without a header: the two sides of
+// diffs splits a unified patch without a header into its hunks: the two sides of
 // each.
 func diffs(path, patch string) []toolContent {
 	var all []toolContent
@@ -167,7 +167,7 @@ func diffs(path, patch string) []toolContent {
 	return all
 }
 
-// newPlan is the agent's task list.
+// newPlan converts the agent's task list.
 func newPlan(tasks []gateway.Task) plan {
 	p := plan{Kind: "plan", Entries: []planEntry{}}
 	for _, task := range tasks {

@@ -72,7 +72,7 @@ func (s *session) modeState() *modeState {
 	return &modeState{Current: s.mode, Available: s.can.modes}
 }
 
-// options are the settings of the session with their values.
+// options lists the settings of the session with their values.
 func (s *session) options() []option {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func (t *turn) waiting(end gateway.Done) []gateway.Call {
 	return calls
 }
 
-// question is the action that the user is asked about. Several are asked about
+// question describes the action that the user is asked about. Several are asked about
 // together: the agent does all of them or none.
 func question(calls []gateway.Call, dir string) toolCall {
 	if len(calls) == 0 {

@@ -51,7 +51,7 @@ type Field struct {
 // Fields is the table of all settings, in the order in which they are shown.
 func Fields() []Field { return append(generalFields(), sandboxFields()...) }
 
-// generalFields are the settings outside of tables for workspaces.
+// generalFields lists the settings outside of tables for workspaces.
 func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 	return []Field{
 		{

@@ -54,7 +54,7 @@ const (
 // sockets are those that have a name.
 var sockets = []string{"ssh-agent", "gpg-agent", "docker"}
 
-// sandboxFields are the settings of the sandbox. All but the whole ones can also be
+// sandboxFields lists the settings of the sandbox. All but the whole ones can also be
 // set for one workspace. The flags of lists add to what the other sources say.
 func sandboxFields() []Field { //nolint:funlen // A table is as long as it is.
 	return []Field{

@@ -30,7 +30,7 @@ func literal(value any) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// withLine is a text with the line of a key in a table: in the place of the one
+// withLine puts the line of a key in a table into a text: in the place of the one
 // that is there, else below the head of the table, else in a new table at the end.
 func withLine(text, table, key, line string) string {
 	lines := strings.SplitAfter(text, "\n")

@@ -72,7 +72,7 @@ func (f Field) normal(s string) (string, error) {
 	return s, nil
 }
 
-// texts is a value of the config file as set takes it.
+// texts converts a value of the config file for set.
 func (f Field) texts(v any) ([]string, error) {
 	switch f.at(&Config{}).(type) {
 	case *bool:
@@ -113,7 +113,7 @@ func listTexts(v any) ([]string, error) {
 	return texts, nil
 }
 
-// text is the inverse of set.
+// text writes a value as set would read it.
 func text(p any) string {
 	switch p := p.(type) {
 	case *string:

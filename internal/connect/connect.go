@@ -91,7 +91,7 @@ func (c Client) Settings(v Values) string {
 // Notes are what else there is to know, a paragraph a line.
 func (c Client) Notes(v Values) string { return v.fill(c.notes) }
 
-// Clients are all clients, by name.
+// Clients reads all clients, by name.
 func Clients() []Client {
 	entries, err := files.ReadDir("clients")
 	if err != nil {
@@ -150,7 +150,7 @@ func parse(name, text string) (Client, error) {
 	return c, nil
 }
 
-// Find is the client of that name or alias. Where there is none, near is the
+// Find looks up the client of that name or alias. Where there is none, near is the
 // name of the one that may have been meant; it may be "".
 func Find(name string) (c Client, near string, ok bool) {
 	var names []string

@@ -157,7 +157,7 @@ func lacksOne(was, left []any) bool {
 	return false
 }
 
-// lacksOnlyOurs is onlyOurs for the members of an object.
+// lacksOnlyOurs decides what onlyOurs does, for the members of an object.
 func (c Client) lacksOnlyOurs(was, left, ours map[string]any, at []string) bool {
 	for key, value := range was {
 		rest, there := left[key]
@@ -193,7 +193,7 @@ func (c Client) read(text string) (any, error) {
 	return readJSON(text)
 }
 
-// merge is what the data should be: that of the file, with our entry at its
+// merge computes what the data should be: that of the file, with our entry at its
 // place. At the end of the path lists are joined and objects are united.
 func merge(was, ours any, at []string) any {
 	if was == nil {

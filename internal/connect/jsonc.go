@@ -35,7 +35,8 @@ func objectOf(text string) (jsonObject, bool) {
 // object is the object that is the value of a member.
 func (m jsonMember) object() (jsonObject, bool) { return located(m.value, m.from, m.to) }
 
-// located is an object that is in the text from one place to another.
+// located finds the members of an object that is in the text from one place to
+// another.
 func located(v hujson.ValueTrimmed, from, to int) (jsonObject, bool) {
 	object, ok := v.(*hujson.Object)
 	if !ok {
@@ -102,8 +103,8 @@ func (c Client) addJSON(text string, v Values) (string, error) {
 // jsonMark is the line before our entry.
 const jsonMark = "// ohgw connect (ohgw connect --undo removes the entry below)"
 
-// member is the text of the member of our settings at this depth, its lines
-// at the left margin, with our mark.
+// member returns the text of the member of our settings at this depth, its lines at
+// the left margin, with our mark.
 func (c Client) member(v Values, depth int) []string {
 	text := c.Settings(v)
 	o, _ := objectOf(text)

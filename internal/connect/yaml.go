@@ -128,7 +128,7 @@ func sameText(a, b any) bool {
 	return ok && both && s == t
 }
 
-// entryLines are the lines of our entry alone, at the left margin.
+// entryLines cuts out the lines of our entry alone, at the left margin.
 func entryLines(settings string, at []string) []string {
 	lines := strings.Split(strings.TrimSuffix(settings, "\n"), "\n")
 	for _, key := range at {

@@ -30,8 +30,8 @@ type ExitCode struct {
 	Meaning string
 }
 
-// ExitCodes is what the program can end with, in the words of the help, the man pages and
-// the README.
+// ExitCodes lists what the program can end with, in the words of the help, the man pages
+// and the README.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{0, "success; an empty list is a success"},
@@ -62,8 +62,8 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// OfGateway is the exit code of a question that the gateway ended with this code of an
-// error; Failed where the code does not say more.
+// OfGateway returns the exit code of a question that the gateway ended with this code of
+// an error; Failed where the code does not say more.
 func OfGateway(code string) Code {
 	switch code {
 	case "llm_error", "context_length_exceeded":
@@ -82,7 +82,7 @@ func OfGateway(code string) Code {
 	return Failed
 }
 
-// Outcome is the word for an exit code in the last line of ohgw chat --json.
+// Outcome returns the word for an exit code in the last line of ohgw chat --json.
 func (c Code) Outcome() string {
 	switch c {
 	case 0:

@@ -66,7 +66,7 @@ func parse(line string, base []string) (rule, bool) {
 	return r, true
 }
 
-// classes are the classes of a pattern as [path.Match] has them, which knows [^a] and no [!a],
+// classes rewrites the classes of a pattern for [path.Match], which knows [^a] and no [!a],
 // and wants a backslash before a bracket or a dash that stands for itself.
 func classes(glob string) string {
 	var out strings.Builder

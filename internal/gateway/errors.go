@@ -61,7 +61,7 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// refused is the error for an answer that is not 200.
+// refused reads the error out of an answer that is not 200.
 func (c *Client) refused(res *http.Response) *Error {
 	// What cannot be read is not an envelope either.
 	data, _ := io.ReadAll(io.LimitReader(res.Body, maxError))

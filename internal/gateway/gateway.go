@@ -200,7 +200,7 @@ type Phase struct {
 	WriteSeconds float64 `json:"write_seconds"` // with "done"
 }
 
-// Waits is what a phase waits for, in a few words for people; "" for one that waits for
+// Waits returns what a phase waits for, in a few words for people; "" for one that waits for
 // nothing: "reading the prompt, 1,925 tokens, 52%".
 func (p Phase) Waits() string {
 	switch p.Name {

@@ -187,7 +187,7 @@ func (w *wireItem) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &w.call)
 }
 
-// item is what is known of it; other types are left out.
+// item converts what is known of an item; other types are left out.
 func (w *wireItem) item() (item Item, ok bool) {
 	for _, c := range w.Content {
 		switch c.Type {

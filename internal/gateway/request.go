@@ -25,7 +25,7 @@ const (
 	headerConfirmation = "X-OpenHands-Confirmation"
 )
 
-// encode is the body of the request.
+// encode writes the body of the request.
 func encode(q Question) ([]byte, error) {
 	type part map[string]any
 	type message struct {
@@ -50,7 +50,7 @@ func encode(q Question) ([]byte, error) {
 	})
 }
 
-// request is the same one each time.
+// request makes the request, the same one each time.
 func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	req, err := a.c.request(ctx, http.MethodPost, "/v1/chat/completions", bytes.NewReader(a.body))
 	if err != nil {

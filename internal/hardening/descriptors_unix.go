@@ -22,7 +22,7 @@ func keepDescriptors() {
 	}
 }
 
-// descriptors are the numbers of all that are open, and of some that are not.
+// descriptors lists the numbers of all that are open, and of some that are not.
 func descriptors() []int {
 	const atMost = 1024 // where the system does not list them
 	entries, err := os.ReadDir("/dev/fd")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// On is the process that listens on a port. It is not known if nothing listens, or if
-// several users do: it is not told here which of them gets a connection. Of several
+// On finds the process that listens on a port. It is not known if nothing listens, or if
+// several users do: which of them gets a connection cannot be seen here. Of several
 // processes with one socket it is the oldest, which has opened it.
 func On(port uint16) (p Process, known bool) {
 	sockets := map[string]bool{}

@@ -51,7 +51,7 @@ func lines(text []byte) int {
 	return n
 }
 
-// tail is the last n lines of text.
+// tail returns the last n lines of text.
 func tail(text []byte, n int) []byte {
 	if n <= 0 {
 		return nil

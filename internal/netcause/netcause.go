@@ -40,7 +40,7 @@ func Of(err error) error {
 // NotTLS is the cause where a server was asked by https:// and speaks HTTP.
 const NotTLS = "it does not speak TLS; its address may begin with http://"
 
-// words is what a person needs of an error; "" if that is its own text.
+// words returns what a person needs of an error; "" if that is its own text.
 func words(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return lookup(dns)

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Rule is the rule of one environment, for http.Transport.Proxy: the URL of
-// the proxy for a request, or nil for none. The environment is read once.
-// Requests to this machine never go to a proxy.
+// Rule reads the rule of one environment, for http.Transport.Proxy: the URL of the proxy
+// for a request, or nil for none. The environment is read once. Requests to this machine
+// never go to a proxy.
 func Rule(getenv func(string) string) func(*http.Request) (*url.URL, error) {
 	first := func(names ...string) string {
 		for _, name := range names {
@@ -46,7 +46,7 @@ func Rule(getenv func(string) string) func(*http.Request) (*url.URL, error) {
 // invalid stands for a proxy whose URL cannot be read. The variable may hold a password.
 const invalid = "proxy.invalid"
 
-// checked is a proxy as people write it, with or without a scheme; empty for none.
+// checked reads a proxy as people write it, with or without a scheme; empty for none.
 func checked(proxy string) string {
 	if proxy == "" {
 		return ""

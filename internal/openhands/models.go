@@ -31,7 +31,7 @@ func VerifiedModels() map[string][]string {
 // bare are the providers whose models need no prefix.
 var bare = []string{"anthropic", "openai"}
 
-// Models are the names of models of a provider, as profiles have them, in order: the
+// Models lists the names of models of a provider, as profiles have them, in order: the
 // verified ones, and those that OpenHands lists beside them. For "" they are those of all
 // providers. A bare name is its provider's if OpenHands calls it verified.
 func Models(provider string) []string {

@@ -17,7 +17,7 @@ const (
 	whyBad   = "is damaged"
 )
 
-// sniff is the media type by the first bytes of a file, or the name of a format
+// sniff returns the media type by the first bytes of a file, or the name of a format
 // that no provider takes; "" where the bytes are of neither.
 func sniff(head []byte) (kind string, taken bool) {
 	for _, f := range [...]struct {

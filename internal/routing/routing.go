@@ -55,8 +55,9 @@ func (r *Router) Question(task string) (system, user string) {
 	return b.String(), task
 }
 
-// Choice is what an answer stands for: one of the profiles, and the description of the
-// class, which is "" where a prompt chooses. Both are "" for an answer that names none.
+// Choice reads what an answer stands for: one of the profiles, and the description of
+// the class, which is "" where a prompt chooses. Both are "" for an answer that names
+// none.
 func (r *Router) Choice(answer string, profiles []string) (profile, class string) {
 	if r.Template == "" {
 		n, err := strconv.Atoi(firstNumber().FindString(answer))

@@ -137,7 +137,7 @@ func (e *HostError) Command() string { return "ohgw keys set " + e.Profile + " -
 // providerHost begins the host of a model whose profile has no base URL.
 const providerHost = "provider "
 
-// HostOf is the host that the key of a profile is sent to, in one form for all its
+// HostOf names the host that the key of a profile is sent to, in one form for all its
 // spellings: "provider openai" for the hosts of a provider, else "https://HOST:PORT".
 //
 // The scheme is part of it: over http, others on the network read the key. So is the
@@ -256,9 +256,9 @@ func (r *Resolver) variableError(s Subject) error {
 	return nil
 }
 
-// ofProfile is the key that is stored for a profile, if it is for the profile's host. A
-// key without a host is bound to it. Where that cannot be written, it is tried again
-// with the next use.
+// ofProfile reads the key that is stored for a profile, if it is for the profile's host. A
+// key without a host is bound to it. Where that cannot be written, it is tried again with
+// the next use.
 func (r *Resolver) ofProfile(ctx context.Context, s Subject) (Value, error) {
 	name := ProfileEntry(s.Base, s.Profile, s.Field)
 	if err := r.bound(s); err != nil {
@@ -275,7 +275,7 @@ func (r *Resolver) ofProfile(ctx context.Context, s Subject) (Value, error) {
 	return key, err
 }
 
-// Stored is the key that the store has for a profile, or for its provider, where it may
+// Stored reads the key that the store has for a profile, or for its provider, where it may
 // be given to the profile's host; the zero Value if there is none. names is what Names
 // gave, in order: the store is asked for what it has only.
 func (r *Resolver) Stored(ctx context.Context, s Subject, names []string) (Value, error) {

@@ -20,8 +20,8 @@ type Provider struct {
 	Keyless bool     // works without a key, or with credentials that the system has for it
 }
 
-// Providers are the providers and variables of LiteLLM 1.93.0, in its order,
-// as found in its source. OpenHands 1.43.1 installs that release.
+// Providers lists the providers and variables of LiteLLM 1.93.0, in its order, as
+// found in its source. OpenHands 1.43.1 installs that release.
 func Providers() []Provider {
 	return []Provider{
 		{Prefix: "openhands", Keys: []string{"LITELLM_PROXY_API_KEY"}, Hosts: []string{"llm-proxy.app.all-hands.dev"}},

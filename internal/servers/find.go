@@ -29,7 +29,7 @@ type Finder struct {
 	URL    string // comes before the URL variables; may be empty
 }
 
-// Find is the server that a command means: that of a name, else that of a URL
+// Find returns the server that a command means: that of a name, else that of a URL
 // variable, else the default one. Without any of them it is the hosted Cloud if a
 // variable has a key. A server that is not stored has no Header.
 func (f Finder) Find(name string) (Server, error) {

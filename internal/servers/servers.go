@@ -60,8 +60,8 @@ func CheckName(name string) error {
 	return fault.NewUsage(fmt.Sprintf("%q is not a valid server name", name), "use letters, digits, dots, dashes and underscores, at most 64")
 }
 
-// Root is the root of a server: its URL without /api, and in one form, so that two
-// spellings of one root are equal.
+// Root converts the URL of a server to its root: without /api, and in one form, so
+// that two spellings of one root are equal.
 func Root(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") {

@@ -32,7 +32,8 @@ type List struct {
 	Servers []Server `json:"servers"`
 }
 
-// Get is the server of a name.
+// Get returns the server of a name. For an unknown name the error has a hint with the
+// nearest one.
 func (l List) Get(name string) (Server, error) {
 	var names []string
 	for _, s := range l.Servers {

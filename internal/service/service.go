@@ -46,7 +46,7 @@ func Ours(text string) bool { return strings.Contains(text, mark) }
 // extraStop is what ohgw gets beyond its drain before it is killed.
 const extraStop = 15 * time.Second
 
-// SystemdUnit is the service as a unit of a user. It has none of the options that
+// SystemdUnit writes the service as a unit of a user. It has none of the options that
 // restrict a service: RestrictNamespaces forbids the agent's full sandbox, and so do those
 // that cover parts of /proc (ProtectKernelTunables, ProtectKernelLogs, ProtectProc …),
 // as the kernel then refuses a new /proc.
@@ -132,7 +132,7 @@ func quote(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(word) + `"`
 }
 
-// LaunchAgent is the service for launchd, which starts it at login.
+// LaunchAgent writes the service for launchd, which starts it at login.
 func LaunchAgent(c Config) string {
 	var args strings.Builder
 	for _, a := range append([]string{c.Program, "serve"}, c.Args...) {
@@ -183,8 +183,8 @@ func escape(text string) string {
 	return b.String()
 }
 
-// Windows is what to type there, in PowerShell: a task that starts ohgw at
-// logon, without a window.
+// Windows writes what to type there, in PowerShell: a task that starts ohgw at logon,
+// without a window.
 func Windows(c Config) string {
 	args := make([]string, 0, len(c.Args)+1)
 	for _, a := range append([]string{"serve"}, c.Args...) {

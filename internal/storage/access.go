@@ -10,10 +10,9 @@ import (
 	"github.com/ohgw/ohgw/internal/shellword"
 )
 
-// Access is the command that gives the user the rights for a path: a mode where
-// the file or directory is the user's own, the owner where it is not. A path
-// that cannot be looked at, or is missing, stands for the nearest directory
-// above it that can be.
+// Access returns the command that gives the user the rights for a path: a mode where the
+// file or directory is the user's own, the owner where it is not. A path that cannot be
+// looked at, or is missing, stands for the nearest directory above it that can be.
 func Access(path string, stat func(string) (fs.FileInfo, error), mine func(fs.FileInfo) bool) string {
 	info, err := stat(path)
 	for err != nil && path != filepath.Dir(path) {

@@ -30,7 +30,7 @@ const (
 	Other
 )
 
-// Of returns the kind of a failure.
+// Of returns the trouble that err stands for.
 func Of(err error) Kind {
 	switch {
 	case err == nil:

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Path is the path that is there and reads like one that is not: its names differ in the
-// kind of blanks, of quotation marks or of dashes, or in how Unicode composes a
+// Path finds the path that is there and reads like one that is not: its names differ in
+// the kind of blanks, of quotation marks or of dashes, or in how Unicode composes a
 // character. It is "" when there is none, and when there are two. Names are those in a
 // directory; nil if it cannot be listed.
 func Path(path string, names func(dir string) []string) string {
@@ -59,7 +59,7 @@ func PathHere(path string) string {
 	})
 }
 
-// alike is the same for names that people cannot tell apart.
+// alike returns one text for all names that people cannot tell apart.
 func alike(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKC.String(name) {

@@ -48,7 +48,7 @@ var ErrSockets = errors.New("not one stream socket")
 // firstSocket is the number of the first descriptor that is passed.
 const firstSocket = 3
 
-// Listener is the socket that the service manager has opened for the process
+// Listener takes over the socket that the service manager has opened for the process
 // pid; nil when there is none. More than one is ErrSockets.
 func Listener(getenv func(string) string, pid int) (net.Listener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(pid) {

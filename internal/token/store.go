@@ -130,7 +130,7 @@ func (s *Store) Replaced() bool { return len(s.fixed) > 0 }
 // where Config.Values does not.
 func (s *Store) ValueFile() string { return s.path(valueFile) }
 
-// current is the tokens as they are now. The file is read again when it is
+// current returns the tokens as they are now. The file is read again when it is
 // another one than the last time: every change puts a new file in its place.
 func (s *Store) current() ([]entry, error) {
 	if s.Replaced() {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Head is the first n characters of s.
+// Head returns the first n characters of s.
 func Head(s string, n int) string {
 	if n <= 0 {
 		return ""

@@ -37,8 +37,8 @@ func Repository(dir string) string {
 	return ""
 }
 
-// gitDir is the directory that git keeps its files in: path itself, or in a
-// linked work tree the one that the file at path names.
+// gitDir finds the directory that git keeps its files in: path itself, or in a linked
+// work tree the one that the file at path names.
 func gitDir(path string) (string, bool) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -14,9 +14,9 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// AsOpenHands is the decision after a person said that an entry means the
-// model of OpenHands. Without the URL of its proxy that is taken only for names
-// that OpenHands has or had, unless force says otherwise.
+// AsOpenHands decides after a person said that an entry means the model of OpenHands.
+// Without the URL of its proxy that is taken only for names that OpenHands has or
+// had, unless force says otherwise.
 func (l *List) AsOpenHands(e Entry, force bool) (Decision, error) {
 	d := l.Decide(e)
 	name := strings.TrimPrefix(e.Model, LiteLLMProxy)

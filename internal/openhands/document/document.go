@@ -210,7 +210,8 @@ func (f File) Read() Snapshot {
 	return f.ReadAs(info.Mode().Type())
 }
 
-// ReadAs is Read for callers that know the type of the file from its directory.
+// ReadAs does what Read does, for callers that know the type of the file from its
+// directory.
 func (f File) ReadAs(typ fs.FileMode) Snapshot {
 	s := Snapshot{File: f}
 	if typ != 0 && typ != fs.ModeSymlink {

@@ -23,8 +23,8 @@ type Entry struct {
 	tolerant bool
 }
 
-// Entries are the places in the file where OpenHands has LLM objects. It does
-// not search: free-form members may have objects that look like them.
+// Entries lists the places in the file where OpenHands has LLM objects. It does not
+// search: free-form members may have objects that look like them.
 func (s Snapshot) Entries() []Entry {
 	if s.Doc == nil || s.Gate != nil && s.Gate.Action != canon.ErrorName {
 		return nil

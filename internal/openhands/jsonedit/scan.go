@@ -13,7 +13,7 @@ type scanner struct {
 	irregular Irregular
 }
 
-// text is the whole text: one value with blanks around it.
+// text scans the whole text: one value with blanks around it.
 func (s *scanner) text() (span, error) {
 	switch {
 	case bytes.HasPrefix(s.src, []byte("\xef\xbb\xbf")):

@@ -151,7 +151,7 @@ func (l *LLM) Secret(field string) *hidden.Text {
 	return nil
 }
 
-// Secrets are the values in the LLM that no text may show.
+// Secrets lists the values in the LLM that no text may show.
 func (l *LLM) Secrets() []string {
 	out := []string{
 		l.APIKey.Reveal(), l.AWSAccessKeyID.Reveal(), l.AWSSecretAccessKey.Reveal(), l.AWSSessionToken.Reveal(),

@@ -257,7 +257,7 @@ func restore(ctx context.Context, o RestoreOptions, rec record) (RestoreAction, 
 	return action, err
 }
 
-// file is the file of a record, if it is one of those that may be written.
+// file returns the file of a record, if it is one of those that may be written.
 func (o *RestoreOptions) file(rec record) (document.File, error) {
 	var may []document.File
 	name := document.File{Kind: rec.Kind, Path: rec.Path}.Name()

@@ -113,8 +113,8 @@ type target struct {
 	typ    fs.FileMode // with this type
 }
 
-// files are those to look at: all, or those of the named entries. The settings
-// come last, as the server takes its locks.
+// files lists those to look at: all, or those of the named entries. The settings come
+// last, as the server takes its locks.
 func (r *runner) files() ([]target, error) {
 	if r.repairing() {
 		return r.named()

@@ -160,8 +160,8 @@ func (r *Report) CheckCode(strict bool) fault.Code {
 	return checkCode(r.Code(), r.Pending(strict))
 }
 
-// codeOf is the exit code for items, of which failed says the error and whether it
-// could not be dealt with.
+// codeOf chooses the exit code for items, of which failed says the error and whether
+// it could not be dealt with.
 func codeOf[T any](items []T, failed func(*T) (error, bool)) fault.Code {
 	var code fault.Code
 	for i := range items {

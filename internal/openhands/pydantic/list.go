@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// List is the items of a member that is a list; nil if it is missing, null or none.
+// List reads the items of a member that is a list, and notes a fault if it is another
+// value; nil if it is missing, null or none.
 func (o *Object) List(name string) []Item {
 	raw := o.Raw(name)
 	if raw == nil {

@@ -139,7 +139,7 @@ func (o *Object) Add(faults ...Fault) {
 	}
 }
 
-// below is the value at a place in JSON; nil if there is none.
+// below finds the value at a place in JSON; nil if there is none.
 func below(raw json.RawMessage, loc []any) json.RawMessage {
 	for _, part := range loc {
 		var members map[string]json.RawMessage

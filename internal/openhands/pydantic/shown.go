@@ -13,7 +13,8 @@ const redacted = "<redacted>"
 // maxShown bounds an input that is shown in an error, in bytes.
 const maxShown = 64 << 10
 
-// Shown is a part of a request as an error may show it: without what may be a secret.
+// Shown returns a part of a request as an error may show it: without what may be a
+// secret.
 func Shown(raw json.RawMessage, loc ...any) any {
 	if len(raw) == 0 || len(raw) > maxShown {
 		return nil

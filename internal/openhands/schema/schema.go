@@ -57,7 +57,7 @@ type step struct {
 	up, down func(*editor) // nil where only the number changes
 }
 
-// Settings is settings.json in the form of a release.
+// Settings converts settings.json to the form of a release.
 func Settings(doc *jsonedit.Doc, to Release) (Result, error) {
 	e := &editor{doc: doc, to: to}
 	now := to.numbers()

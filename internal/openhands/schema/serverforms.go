@@ -171,7 +171,7 @@ type part struct {
 	raw  []byte
 }
 
-// oauthState is what the old store of tokens has of a server.
+// oauthState reads what the old store of tokens has of a server.
 func oauthState(credentials jsonedit.Value) []part {
 	var state []part
 	if tokens := stored(credentials, "mcp-oauth-token", "/tokens"); tokens.Get("access_token").Kind() == jsonedit.String {
@@ -188,7 +188,7 @@ func oauthState(credentials jsonedit.Value) []part {
 	return state
 }
 
-// stored is the entry of a collection whose key ends so, or its first one.
+// stored finds the entry of a collection whose key ends so, or its first one.
 func stored(credentials jsonedit.Value, collection, suffix string) jsonedit.Value {
 	var first jsonedit.Value
 	for key, entry := range credentials.Get(collection).Members() {

@@ -148,7 +148,7 @@ func (e *editor) setTools(tools []tool) {
 	e.set(slices.Concat([]byte("["), bytes.Join(raw, []byte(", ")), []byte("]")), toolsMember)
 }
 
-// flag is the value of a switch, in all spellings that OpenHands takes for one.
+// flag reads the value of a switch, in all spellings that OpenHands takes for one.
 func (e *editor) flag(name string, missing bool) bool {
 	v := e.get(name)
 	text, isText := v.Text()

@@ -15,8 +15,8 @@ const (
 	RecipeVersion   = 4 // such switches are refused; the newest that is known
 )
 
-// AgentProfile is a recipe of an agent in a version. It names an LLM profile and has no
-// secrets. What a newer version has and is not known stays as it is.
+// AgentProfile describes a recipe of an agent in a version. It names an LLM profile and
+// has no secrets. What a newer version has and is not known stays as it is.
 func AgentProfile(version int64) *Object {
 	version = max(version, SwitchesVersion)
 	unknown := refuse

@@ -128,7 +128,7 @@ var errRedacted = errors.New("the key was replaced by a mask when the profile wa
 // Stored is the secret that a text in a file stands for; zero for none.
 func (r Reader) Stored(text string) secret.Value { return r.open(text, nil) }
 
-// open is Stored at a place.
+// open opens a stored text like Stored, at a place.
 func (r *Reader) open(text string, loc []any) secret.Value {
 	var value secret.Value
 	var err error

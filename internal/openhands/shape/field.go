@@ -99,8 +99,8 @@ func (f Field) Or(fallback string) Field {
 	return f
 }
 
-// LLM are the members of an LLM object of OpenHands 1.43.1, in its order. A test
-// compares them with the real thing.
+// LLM lists the members of an LLM object of OpenHands 1.43.1, in its order. A test compares
+// them with the real thing.
 func LLM() []Field {
 	return []Field{
 		Text("model", `""`),
@@ -188,7 +188,7 @@ func (f Field) Read(v jsonedit.Value) ([]byte, bool) {
 	return raw, len(faults) == 0
 }
 
-// read is Read with what is wrong, whose places begin at the value.
+// read does what Read does, and returns what is wrong, whose places begin at the value.
 func (f Field) read(v jsonedit.Value) ([]byte, []pydantic.Fault) {
 	switch {
 	case v.Kind() == jsonedit.Missing:

@@ -155,7 +155,8 @@ func (r *Reader) unknown(o *Object, v jsonedit.Value, known map[string]bool, out
 	}
 }
 
-// variant is the object that a member says it is, and its place; nil if there is no such one.
+// variant finds the object that a member says it is, and its place; nil if there is no such
+// one.
 func (r *Reader) variant(o *Object, v jsonedit.Value, loc []any) (*Object, []any) {
 	said := v.Get(o.by).Raw()
 	if !v.Get(o.by).Exists() && o.usual != "" {
@@ -193,7 +194,7 @@ func (r *Reader) value(f Field, v jsonedit.Value, loc []any) any {
 	return r.present(f, v, loc)
 }
 
-// present is the value of a member that is there.
+// present reads the value of a member that is there.
 func (r *Reader) present(f Field, v jsonedit.Value, loc []any) any {
 	switch f.Kind {
 	case SecretKind:
@@ -243,7 +244,7 @@ const secretWay = "lax-or-strict[lax=json-or-python[json=function-after[SecretSt
 
 const secretPython = "python=union[is-instance[SecretStr],function-after[SecretStr(), str]]"
 
-// secret is null for what stands for none, or a secret.Value.
+// secret reads a secret.Value, or null for what stands for none.
 func (r *Reader) secret(f Field, v jsonedit.Value, loc []any) any {
 	text, refused := f.text.Read(v.Raw())
 	switch {

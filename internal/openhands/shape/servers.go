@@ -121,7 +121,7 @@ func checkServer(t Tree) string {
 	return ""
 }
 
-// present is a server in its present form. Older releases wrote "type" for the
+// present converts a server to its present form. Older releases wrote "type" for the
 // transport, "shttp" for http, and a text for the way to sign in.
 func present(server jsonedit.Value) jsonedit.Value {
 	var members map[string]json.RawMessage

@@ -17,7 +17,7 @@ func AgentSettings() *Object {
 	}}
 }
 
-// ConversationSettings are those of new conversations.
+// ConversationSettings describes those of new conversations.
 func ConversationSettings() *Object {
 	return &Object{fields: []Field{
 		version("1"),
@@ -168,7 +168,7 @@ func acpServers() []string {
 	return []string{"claude-code", "codex", "gemini-cli", "kimi-code", "pi", "opencode", "custom"}
 }
 
-// verification is what a critic checks, with its key or without.
+// verification describes what a critic checks, with its key or without.
 func verification(withKey bool) *Object {
 	fields := []Field{
 		Truth("critic_enabled", "false"),

@@ -67,7 +67,7 @@ func Start(t testing.TB, env ...string) *Server {
 	return StartVersion(t, Newest, env...)
 }
 
-// StartVersion is Start with a server of another version.
+// StartVersion starts a server of another version.
 func StartVersion(t testing.TB, version string, env ...string) *Server {
 	t.Helper()
 	command := installed(t, version)
@@ -252,7 +252,8 @@ func (s *Server) log() []byte {
 	return log[max(0, len(log)-most):]
 }
 
-// installed is the command that starts a server of a version, once that is there.
+// installed returns the command that starts a server of a version, and skips the test if it
+// is not installed.
 func installed(t testing.TB, version string) []string {
 	t.Helper()
 	script := filepath.Join(moduleRoot(t), "scripts", "agent-server")
@@ -273,7 +274,7 @@ func installed(t testing.TB, version string) []string {
 	return nil
 }
 
-// moduleRoot is the directory of go.mod, above the package under test.
+// moduleRoot finds the directory of go.mod, above the package under test.
 func moduleRoot(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

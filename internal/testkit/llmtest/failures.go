@@ -94,7 +94,7 @@ func aws(kind string) http.Header {
 	return http.Header{"X-Amzn-Errortype": {kind + ":http://internal.amazon.com/coral/com.amazon.bedrock/"}}
 }
 
-// contextFailures are prompts that are too long, in the words of hosted APIs.
+// contextFailures lists prompts that are too long, in the words of hosted APIs.
 func contextFailures() []Failure {
 	const invalid = "invalid_request_error"
 	list := []struct {
@@ -151,7 +151,7 @@ func contextFailures() []Failure {
 	return out
 }
 
-// localContextFailures are the same in the words of servers that people run.
+// localContextFailures lists the same in the words of servers that people run.
 func localContextFailures() []Failure {
 	const bad = "BadRequestError"
 	list := []struct {
@@ -184,7 +184,7 @@ func localContextFailures() []Failure {
 	return out
 }
 
-// creditFailures are accounts without money.
+// creditFailures lists accounts without money.
 func creditFailures() []Failure {
 	list := []struct {
 		name   string
@@ -214,8 +214,8 @@ func creditFailures() []Failure {
 	return out
 }
 
-// rateFailures are requests that come too fast, with every way to say when to
-// come again.
+// rateFailures lists requests that come too fast, with every way to say when to come
+// again.
 func rateFailures() []Failure {
 	retryInfo := map[string]string{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"}
 	return []Failure{
@@ -232,7 +232,7 @@ func rateFailures() []Failure {
 	}
 }
 
-// otherFailures are wrong keys, models that do not exist, and servers that are
+// otherFailures lists wrong keys, models that do not exist, and servers that are
 // down.
 func otherFailures() []Failure {
 	html := http.Header{"Content-Type": {"text/html"}}

@@ -190,7 +190,7 @@ func (c *chat) arguments(args string) any {
 	return args
 }
 
-// usage is what the reply cost, nil if the provider does not say.
+// usage returns what the reply cost, nil if the provider does not say.
 func (c *chat) usage(reply Reply) any {
 	u := reply.usage()
 	if u == (Usage{}) {

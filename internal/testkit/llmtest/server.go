@@ -265,7 +265,8 @@ func (s *Server) take(req *Request) (Reply, string) {
 	return reply, "chatcmpl-" + id
 }
 
-// choose is called with mu held.
+// choose takes the next reply: of a route, of the script, or the one that the message
+// asks for. The caller holds mu.
 func (s *Server) choose(req *Request) Reply {
 	for _, route := range s.routes {
 		if route.match(req) {
@@ -296,8 +297,8 @@ func pop(replies *[]Reply, keep int) Reply {
 	return first
 }
 
-// directed is the reply that the newest user message asks for. It is called
-// with mu held.
+// directed makes the reply that the newest user message asks for. The caller holds
+// mu.
 func (s *Server) directed(req *Request) Reply {
 	replies, err := Script(req.UserText())
 	if err != nil {
