@@ -22,8 +22,7 @@ import (
 // Env is what commands take from the world; see [kit.Env].
 type Env = kit.Env
 
-// systemEnv is the real world. This is the one place that takes it from the
-// process.
+// systemEnv takes the real world from the process, in this one place.
 func systemEnv() *kit.Env {
 	return &kit.Env{
 		Stdin:        os.Stdin,

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// explain is an error as an editor shows it: what happened, why, and the command
+// explain writes an error as an editor shows it: what happened, why, and the command
 // to type.
 func explain(err error) string {
 	text, hint := err.Error(), ""
@@ -30,7 +30,7 @@ func explain(err error) string {
 	return text
 }
 
-// hintFor is what to do about an error of the gateway.
+// hintFor returns what to do about an error of the gateway.
 func hintFor(e *gateway.Error) string {
 	switch e.Code {
 	case "model_not_found":

@@ -13,9 +13,9 @@ import (
 	"github.com/ohgw/ohgw/setup"
 )
 
-// workspace is the directory that a session names, as the gateway takes it, or
-// why its agent cannot work there. It is empty for a gateway on another machine,
-// which has files of its own.
+// workspace resolves the directory that a session names, as the gateway takes it, or
+// refuses one in which its agent cannot work. It is empty for a gateway on another
+// machine, which has files of its own.
 func (g *opener) workspace(ctx context.Context, dir string) (string, error) {
 	resolved, err := workdir.Resolve(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func (g *opener) workspace(ctx context.Context, dir string) (string, error) {
 	return within(resolved, h.Workspace.Choose)
 }
 
-// within is dir if it is below one of the directories.
+// within returns dir if it is below one of the directories, and refuses it otherwise.
 func within(dir string, roots []string) (string, error) {
 	below := func(root string) bool {
 		if root == workdir.Any {

@@ -70,7 +70,7 @@ func runCheck(ctx context.Context, o *options, names []string) error {
 	return nil
 }
 
-// check are the problems of the agents with names, or of all.
+// check finds the problems of the agents with names, or of all.
 func check(ctx context.Context, r *agentmodels.Roster, names []string) (problems []problemJSON, checked int, err error) {
 	entries, found, err := r.Read(ctx)
 	if err != nil {

@@ -104,7 +104,7 @@ func create(path, text string) error {
 	return nil
 }
 
-// dir is where the new file belongs.
+// dir returns where the new file belongs.
 func (o *newOptions) dir() (string, error) {
 	dirs, err := o.Setup().Dirs()
 	if err != nil {

@@ -36,7 +36,7 @@ func atMost(name string) cobra.PositionalArgs {
 	}
 }
 
-// readPrompt is what there is to ask: the argument, or stdin, or both.
+// readPrompt reads what there is to ask: the argument, or stdin, or both.
 func readPrompt(ctx context.Context, a *kit.App, prompt string) (string, error) {
 	text := ""
 	if !a.StdinTTY {

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 )
 
-// openLog is the log of a gateway of our own. There is none without --debug: a
+// openLog opens the log of a gateway of our own. There is none without --debug: a
 // terminal shows the chat. With it, it is a file there, else stderr.
 func openLog(a *kit.App, once bool) (*slog.Logger, func() error, error) {
 	nothing := func() error { return nil }

@@ -41,7 +41,7 @@ type typedModel struct {
 	damaged func(ctx context.Context, is func(profile.Summary) bool) error
 }
 
-// in is the model of a list that the name stands for. It is the name itself if that is
+// in finds the model of a list that the name stands for. It is the name itself if that is
 // close to no model of the list.
 func (m typedModel) in(ctx context.Context, models []gateway.Model) (string, error) {
 	ids, names, full := shortNames(models)
@@ -89,7 +89,7 @@ func (c *session) foundLate(ctx context.Context) (bool, error) {
 	return err == nil && c.opts.model != before, err
 }
 
-// shortNames are the ids of models, and the names that stand for them, each with its
+// shortNames collects the ids of models, and the names that stand for them, each with its
 // id: those of profiles and of agents. A profile comes before an agent.
 func shortNames(models []gateway.Model) (ids, names []string, full map[string]string) {
 	full = map[string]string{}

@@ -66,8 +66,8 @@ func means(wanted, id, title string) bool {
 	return err == nil && plain != "" && uuid.Begins(id, plain)
 }
 
-// offered are the conversations that are meant, the last used first: those that chats
-// of this user have begun, and those that the backend keeps.
+// offered lists the conversations that are meant, the last used first: those that chats of
+// this user have begun, and those that the backend keeps.
 func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option, error) {
 	r, err := recent.Open(c.opts.App)
 	if err != nil {

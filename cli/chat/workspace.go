@@ -89,8 +89,8 @@ func (c *session) resume(ctx context.Context, s *config.Settings) error {
 	return nil
 }
 
-// currentDirectory is the working directory, resolved. It is an error if it is
-// part of ohgw's own files.
+// currentDirectory resolves the working directory, and refuses one that is part of
+// ohgw's own files.
 func (c *session) currentDirectory() (string, error) {
 	cwd, err := c.opts.Getwd()
 	if err != nil {

@@ -69,7 +69,7 @@ func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
 	return list, record.Status, err
 }
 
-// saidIn is what an event says to a person; most say nothing.
+// saidIn reads what an event says to a person; most say nothing.
 func saidIn(raw json.RawMessage) said {
 	var e event.Event
 	if json.Unmarshal(raw, &e) != nil {

@@ -27,7 +27,7 @@ func (w *waitOptions) addFlags(cmd *cobra.Command) {
 // maxPrompt bounds a message from stdin.
 const maxPrompt = 4 << 20
 
-// message is a message of the command line, or of stdin if that is not a terminal.
+// message reads a message of the command line, or of stdin if that is not a terminal.
 func (o *options) message(args []string) (string, error) {
 	if len(args) > 0 {
 		return strings.Join(args, " "), nil

@@ -50,9 +50,9 @@ type follower interface {
 	close()
 }
 
-// follow is a follower that begins behind the events that are known already. The
-// agent-server of a conversation that runs is asked itself: the server learns of
-// events up to 30 seconds late.
+// follow starts a follower behind the events that are known already. The agent-server
+// of a conversation that runs is asked itself: the server learns of events up to 30
+// seconds late.
 func (o *options) follow(ctx context.Context, acc accounts.Account, conv account.Conversation) (follower, error) {
 	if conv.Version == account.V1 && conv.State == account.StateRunning {
 		lib, err := o.live(ctx, acc, conv.ID)

@@ -189,8 +189,8 @@ func keyLine(ctx context.Context, a *kit.App) string {
 	return "export " + connect.KeyVariable + `="$(ohgw tokens show default)"`
 }
 
-// gatewayURL is where clients find ohgw: the daemon that was named, else the
-// one that runs, else the one that serve would start.
+// gatewayURL returns where clients find ohgw: the daemon that was named, else the one
+// that runs, else the one that serve would start.
 func gatewayURL(a *kit.App, flags kit.SettingFlags) (string, error) {
 	s, err := a.Settings(flags)
 	if err != nil {

@@ -138,7 +138,7 @@ func clock(timestamp string) string {
 	return strings.Replace(text, "T", " ", 1)
 }
 
-// summary is what an event says, in short.
+// summary returns what an event says, in short.
 func summary(e event.Event) string {
 	switch b := e.Body.(type) {
 	case *event.Message:

@@ -44,7 +44,7 @@ func (g *guide) ask(ctx context.Context) error {
 	}
 }
 
-// next is the question that comes now; nil after the last one.
+// next returns the question that comes now; nil after the last one.
 func (g *guide) next() func(context.Context) error {
 	provider, _ := firstrun.ProviderNamed(g.plan.Provider)
 	switch {
@@ -104,8 +104,8 @@ func (g *guide) askSource(ctx context.Context) error {
 	return nil
 }
 
-// sources are the answers to the first question: what was found, then the
-// providers. first is the best of what was found.
+// sources lists the answers to the first question: what was found, then the providers.
+// first is the best of what was found.
 func (g *guide) sources() (options []kit.Option, first string) {
 	seen := []string{"ollama"} // the same as ollama_chat, with less
 	for _, s := range g.found.Servers {
@@ -333,7 +333,7 @@ func (g *guide) change(what string) {
 	}
 }
 
-// proposedName is a name for the profile: that of the provider.
+// proposedName proposes a name for the profile: that of the provider.
 func (g *guide) proposedName() string {
 	for _, s := range g.found.Servers {
 		if s.BaseURL == g.plan.BaseURL {

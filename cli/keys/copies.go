@@ -30,7 +30,7 @@ func tellCopies(a *kit.App, profiles *profile.Store, paths []string, forGood boo
 	}
 }
 
-// removal is the command that removes the keys from a file.
+// removal returns the command that removes the keys from a file.
 func removal(profiles *profile.Store, path string, forGood bool) string {
 	move := func(name string) string {
 		command := "ohgw keys import --remove-from-profile " + name

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/setup/accounts"
 )
 
-// ServerNames are the stored servers as a completion offers them.
+// ServerNames lists the stored servers as a completion offers them.
 func (a *App) ServerNames(flags SettingFlags) []string {
 	s, err := a.Settings(flags)
 	if err != nil {

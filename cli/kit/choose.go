@@ -122,8 +122,8 @@ func (a *App) Say(text string) {
 	}
 }
 
-// find are the options that an answer may mean; one is the answer. The problem
-// is why there is none.
+// find returns the options that an answer may mean; one is the answer. The problem is
+// why there is none.
 func (c Choice) find(answer string) (found []Option, problem string) {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(c.Options) {
 		return c.Options[n-1 : n], ""

@@ -114,9 +114,9 @@ func quoted(words []string) int {
 	return 1
 }
 
-// Fitted is a text as it is shown on a stream: on a terminal, in lines of its width that
-// are indented by so many cells from the second one on. Something is in front of the
-// text that takes that many cells.
+// Fitted wraps a text for a stream: on a terminal, in lines of its width that are
+// indented by so many cells from the second one on. Something is in front of the text
+// that takes that many cells.
 func Fitted(w *iostream.Writer, text string, indent int) string {
 	if !w.TTY() || strings.ContainsRune(text, '\x1b') {
 		return text

@@ -83,8 +83,7 @@ func (a *App) Note(format string, args ...any) {
 // slow is how long something may take before the person is told about it.
 const slow = time.Second
 
-// TellLate is a note for when something takes long. It is not written any more
-// once done was called.
+// TellLate writes a note when something takes long, unless done was called before.
 func (a *App) TellLate(text string) (done func()) {
 	var mu sync.Mutex
 	over := false

@@ -113,8 +113,8 @@ func (s SettingFlags) Args() []string {
 	return args
 }
 
-// RunsHere is the flag that makes a chat or an editor's agent run in the process of
-// the command, and not in a running daemon, which has settings of its own: --demo,
+// RunsHere returns the flag that makes a chat or an editor's agent run in the process
+// of the command, and not in a running daemon, which has settings of its own: --demo,
 // --backend, --cloud, or one of the sandbox. It is empty if there is none.
 func RunsHere(s *config.Settings) (flag string, err error) {
 	named := s.Origin("client.url").Kind == config.FromFlag

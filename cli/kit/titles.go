@@ -12,8 +12,8 @@ import (
 // RecentFile is where chats keep which conversations they had, as JSON lines.
 func RecentFile(dirs paths.Set) string { return filepath.Join(dirs.State, "chat", "recent.jsonl") }
 
-// ChatTitles are the titles that chats show of conversations, by their ids. What cannot
-// be read has none.
+// ChatTitles reads the titles that chats show of conversations, by their ids. What
+// cannot be read has none.
 func (a *App) ChatTitles() map[string]string {
 	titles := map[string]string{}
 	dirs, err := a.Setup().Dirs()

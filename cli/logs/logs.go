@@ -80,8 +80,8 @@ func run(ctx context.Context, o *options) error {
 	}
 }
 
-// logOf is where the log of the daemon is that runs, or that ran last: a file,
-// or [instance.LogJournal].
+// logOf finds where the log of the daemon is that runs, or that ran last: a file, or
+// [instance.LogJournal].
 func logOf(o *options, dirs paths.Set) (string, error) {
 	file := dirs.ServeLog()
 	info, err := instance.Find(dirs.Runtime)

@@ -73,8 +73,8 @@ func run(ctx context.Context, o *options) (err error) {
 	return t.Write(o.Stdout)
 }
 
-// gateway is the daemon that runs, or one of this process, as a chat has it. end lets
-// go of it.
+// gateway connects to the daemon that runs, or starts one in this process, as a chat has
+// it. end lets go of it.
 func (o *options) gateway(ctx context.Context) (c *running.Daemon, end func() error, err error) {
 	end = func() error { return nil }
 	s, err := o.Settings(o.flags)

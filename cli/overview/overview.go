@@ -109,7 +109,7 @@ type chosenProfile struct {
 	only bool
 }
 
-// activeProfile is the active profile, or the only one; nil if there is none.
+// activeProfile reads the active profile, or the only one; nil if there is none.
 func activeProfile(ctx context.Context, a *kit.App, s *config.Settings) (*chosenProfile, int, error) {
 	store, err := a.Setup().ProfileStore(0)
 	if err != nil {

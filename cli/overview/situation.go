@@ -65,7 +65,7 @@ func (s *situation) lines() []string {
 	return append(lines, "")
 }
 
-// steps are what to do from here, the next one first.
+// steps lists what to do from here, the next one first.
 func (s *situation) steps() []nextStep {
 	doctor, help := nextStep{"ohgw doctor", "find out what is wrong"}, nextStep{"ohgw help", "all commands"}
 	serve := nextStep{"ohgw serve", "start the gateway"}

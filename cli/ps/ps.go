@@ -144,8 +144,7 @@ func kill(ctx context.Context, o *options, c *running.Daemon, runs []conversatio
 	return nil
 }
 
-// conversationOf is the conversation of the run that an id, or its beginning,
-// names.
+// conversationOf finds the conversation of the run that an id, or its beginning, names.
 func conversationOf(runs []conversations.Run, id string) (string, error) {
 	var found []string
 	for _, r := range runs {

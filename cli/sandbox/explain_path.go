@@ -90,7 +90,7 @@ func (r *rules) commands(e *pathJSON) (refused *grants.InvalidError) {
 	return refused
 }
 
-// why is the rule that decides, in words.
+// why explains the rule that decides, in words.
 func (r *rules) why(v policy.Verdict) string {
 	switch v.Rule {
 	case policy.ByWorkspace:

@@ -76,7 +76,7 @@ func runGrants(_ context.Context, o *grantsOptions) error {
 	return t.Write(o.Stdout)
 }
 
-// age is how long ago something was, for people; for scripts it is the time.
+// age writes how long ago something was, for people; for scripts it is the time.
 func age(a *kit.App, t time.Time) string {
 	if !a.Stdout.TTY() {
 		return a.TimeText(t)

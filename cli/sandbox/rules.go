@@ -60,7 +60,7 @@ func (r *rules) grantOf(access sandbox.Access, target string) (grants.Grant, boo
 	return r.granted[i], true
 }
 
-// plan is the policy for files, and the environment that goes with it.
+// plan makes the policy for files, and the environment that goes with it.
 func (r *rules) plan(ctx context.Context, a *kit.App) (policy.Policy, []string, error) {
 	p, env, err := plan(ctx, a, r.workspace)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *rules) tools(a *kit.App) (presets.Workspace, error) {
 	return presets.Workspace{Asker: asker, Dirs: []string{r.workspace}, Strict: r.settings.Strict}, nil
 }
 
-// hosts is the policy for the network.
+// hosts makes the policy for the network.
 func (r *rules) hosts(ctx context.Context, a *kit.App, tools presets.Workspace) (*netpolicy.Policy, error) {
 	expand := func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
 		found, err := tools.Ask(ctx, preset)

@@ -33,7 +33,7 @@ sees neither your home directory nor the processes and sockets outside.`,
 	return cmd
 }
 
-// plan is the policy for the workspace, and the environment that goes with it.
+// plan makes the policy for the workspace, and the environment that goes with it.
 func plan(ctx context.Context, a *kit.App, workspace string) (policy.Policy, []string, error) {
 	dirs, err := a.Setup().Dirs()
 	if err != nil {

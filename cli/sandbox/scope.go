@@ -76,7 +76,7 @@ func knownAccess(word, command string) error {
 	return fault.NewUsage(netpolicy.Quote(word)+" is not an access", hint)
 }
 
-// named is the grant that two words and a scope mean, with absolute paths.
+// named reads the grant that two words and a scope mean, with absolute paths.
 func named(ctx context.Context, a *kit.App, store *grants.Store, words []string, s scope) (g grants.Grant, err error) {
 	if s.Workspace != "" && s.Conversation != "" {
 		return g, fault.NewUsage("--workspace and --conversation exclude each other", "remove one of them")
@@ -98,8 +98,8 @@ func named(ctx context.Context, a *kit.App, store *grants.Store, words []string,
 	return g, err
 }
 
-// conversationID is the id of a conversation whose beginning may have been typed. One
-// that has a grant may be gone.
+// conversationID finds the id of a conversation whose beginning may have been typed.
+// One that has a grant may be gone.
 func conversationID(ctx context.Context, a *kit.App, store *grants.Store, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
@@ -141,8 +141,8 @@ func grantFault(err error) error {
 	return err
 }
 
-// spelled is a grant in the spelling of the store, also if it cannot be added any
-// more: the path may be gone, or the rules may be stricter now.
+// spelled brings a grant into the spelling of the store, also if it cannot be added
+// any more: the path may be gone, or the rules may be stricter now.
 func spelled(s *grants.Store, g grants.Grant) grants.Grant {
 	if canonical, err := s.Canonical(g); err == nil {
 		return canonical

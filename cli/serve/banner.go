@@ -150,7 +150,7 @@ func (g greeting) server() string {
 	return "the agent-server"
 }
 
-// models are the ids that clients can use, as far as the backend tells.
+// models lists the ids that clients can use, as far as the backend answers.
 func (g greeting) models(ctx context.Context, a *kit.App) string {
 	if g.backend.Status.Err != nil {
 		return "not known until " + g.server() + " answers"

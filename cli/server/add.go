@@ -115,7 +115,7 @@ func keep(ctx context.Context, stored setup.Servers, server servers.Server, key 
 	return stored.Store.Put(ctx, server, replace)
 }
 
-// describe is the server that the command line means.
+// describe returns the server that the command line means.
 func (o *addOptions) describe() (servers.Server, error) {
 	text := o.URL
 	if text == "" {

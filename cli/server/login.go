@@ -90,7 +90,7 @@ func runLogin(ctx context.Context, o *loginOptions) error {
 	return o.tellLogin(stored, server, key)
 }
 
-// target is the server to log in to.
+// target returns the server to log in to.
 func (o *loginOptions) target(stored setup.Servers) (servers.Server, error) {
 	list, err := stored.Store.List()
 	if err != nil {

@@ -114,7 +114,7 @@ func (m *manager) unit() string {
 // domain is where launchd has the programs of this user.
 func (m *manager) domain() string { return "gui/" + strconv.Itoa(m.RealUID) }
 
-// serviceConfig is what the system has to know about this ohgw.
+// serviceConfig collects what the system has to know about this ohgw.
 func serviceConfig(a *kit.App, s *config.Settings, onDemand bool) (service.Config, error) {
 	program, err := a.Executable()
 	if err != nil {

@@ -147,7 +147,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	return kit.WriteText(o.Stdout, made.Value.Reveal()+"\n")
 }
 
-// workspaces are the directories of --workspace, resolved.
+// workspaces resolves the directories of --workspace.
 func (o *createOptions) workspaces() ([]string, error) {
 	var dirs []string
 	for _, name := range o.Workspaces {

@@ -32,7 +32,7 @@ func System(a *kit.App) Clipboard {
 	return Clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: a.LookPath}
 }
 
-// writers are the programs that put text into the clipboard, the best first.
+// writers lists the programs that put text into the clipboard, the best first.
 func (c Clipboard) writers() [][]string {
 	switch c.goos {
 	case "darwin":
