@@ -76,7 +76,7 @@ func sources(root string) ([]source, error) {
 	return all, err
 }
 
-// faultOf is the error that a piece of source makes, if it makes one.
+// faultOf finds the error that a piece of source makes, if it makes one.
 func faultOf(n ast.Node) (told, bool) {
 	f := told{code: "Failed"}
 	switch n := n.(type) {
@@ -124,7 +124,7 @@ func isFault(e ast.Expr, name string) bool {
 	return ok && id.Name == "fault" && s.Sel.Name == name
 }
 
-// sentence is the text of an expression as far as the source has it.
+// sentence reads the text of an expression as far as the source has it.
 func sentence(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -146,7 +146,7 @@ func sentence(e ast.Expr) string {
 	return gap
 }
 
-// formatted is a format with its verbs as gaps.
+// formatted replaces the verbs of a format by gaps.
 func formatted(format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -165,7 +165,7 @@ func formatted(format string) string {
 	return b.String()
 }
 
-// faultList is the part of the questions that has all errors of the commands.
+// faultList writes the part of the questions that has all errors of the commands.
 func faultList(all []told) string {
 	var b strings.Builder
 	for _, group := range []struct {

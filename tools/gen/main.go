@@ -140,7 +140,7 @@ func settingsTable() string {
 	return b.String()
 }
 
-// clientSections are the settings of all clients, a section each.
+// clientSections writes the settings of all clients, a section each.
 func clientSections() string {
 	values := connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands", Program: "ohgw"}
 	var b strings.Builder

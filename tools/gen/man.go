@@ -19,7 +19,7 @@ import (
 // builds differ.
 const pagesDate = "2026-11-21"
 
-// manPages are the pages of all commands, by their names in the repository.
+// manPages writes the pages of all commands, by their names in the repository.
 func manPages(root *cobra.Command) map[string]string {
 	pages := map[string]string{}
 	var walk func(*cobra.Command)
@@ -39,8 +39,8 @@ func manPages(root *cobra.Command) map[string]string {
 // pageName is "ohgw-keys-set" for ohgw keys set.
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is the page of one command. Its sections are those of man-pages(7),
-// in their order.
+// manPage writes the page of one command. Its sections are those of man-pages(7), in
+// their order.
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()

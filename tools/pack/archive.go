@@ -54,7 +54,7 @@ func (p *packer) archives(program, system, arch string) ([]string, error) {
 	return made, nil
 }
 
-// members are the files of the repository that an archive has.
+// members lists the files of the repository that an archive has.
 func (p *packer) members(a archive) ([]member, error) {
 	var all []member
 	for _, f := range a.Files {

@@ -35,7 +35,7 @@ func (p *packer) packages(program, arch string) ([]string, error) {
 	return made, nil
 }
 
-// describe is a package as nfpm wants it. Nothing in it depends on when or
+// describe describes a package as nfpm wants it. Nothing in it depends on when or
 // where it is made.
 func (p *packer) describe(c pkg, program, arch, format string) *nfpm.Info {
 	contents := files.Contents{{

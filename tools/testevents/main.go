@@ -61,7 +61,7 @@ type event struct {
 	Action, Output string
 }
 
-// events are those of a stream; failed is set if it cannot be read.
+// events yields those of a stream; failed is set if it cannot be read.
 func events(in io.Reader, failed *error) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		lines := bufio.NewReader(in)
