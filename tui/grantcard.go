@@ -36,7 +36,8 @@ type granting struct {
 	at    int            // of grantChoices
 }
 
-// asked is the refusal that the card is about, or nil.
+// asked returns the refusal that the card is about, or nil. Another refusal sets the
+// choice back to the last one.
 func (g *granting) asked() *session.Block {
 	b := g.chat.Sandbox.Asked
 	if g.chat.Pending != nil && g.chat.Turn == nil {

@@ -105,7 +105,7 @@ func (a *adding) begin() {
 	}
 }
 
-// ended is the end of the command. It reports whether a model was added.
+// ended notes that the command has ended, and reports whether a model was added.
 func (a *adding) ended(err error) bool {
 	a.runs = false
 	if err != nil {

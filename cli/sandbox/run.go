@@ -168,7 +168,8 @@ type streams struct {
 	copies       sync.WaitGroup
 }
 
-// output is a file for a writer.
+// output makes a file for a writer, and copies into the writer what is written to the
+// file.
 func (s *streams) output(to any) *os.File {
 	if f, ok := file(to); ok {
 		return f

@@ -18,7 +18,7 @@ type Plain struct {
 	Prompts []completions.Prompt
 }
 
-// Complete is a [completions.CompleteFunc].
+// Complete implements [completions.CompleteFunc].
 func (p *Plain) Complete(_ context.Context, prompt completions.Prompt) (completions.Completion, error) {
 	p.Prompts = append(p.Prompts, prompt)
 	return completions.Completion{Text: p.Answer, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, p.Err

@@ -102,7 +102,8 @@ func (a *Answer) next(ctx context.Context, every time.Duration, quiet time.Time)
 	return a.Attachment.Next(ctx)
 }
 
-// reasoning is a line of progress as it is shown, or nothing.
+// reasoning returns a line of progress as it is shown, or nothing once there was too
+// much of it.
 func (a *Answer) reasoning(u turn.Update) string {
 	line := u.Text + "\n"
 	if a.thought && u.Text != "" {

@@ -106,8 +106,8 @@ func New(cfg Config) *Metrics {
 // Write writes all metrics as text.
 func (m *Metrics) Write(w io.Writer) error { return m.set.Write(w) }
 
-// profile is the label of a profile. The names are the user's, and there may
-// be thousands.
+// profile returns the label of a profile. The names are the user's, and there may be
+// thousands.
 func (m *Metrics) profile(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -69,7 +69,7 @@ func (c *canonical) sum(b []byte, i int) (sum [sha256.Size]byte, end int) {
 	return sum, end
 }
 
-// open is an empty hash for the next level.
+// open returns an empty hash for the next level.
 func (c *canonical) open() hash.Hash {
 	if c.depth == len(c.hashes) {
 		c.hashes = append(c.hashes, sha256.New())

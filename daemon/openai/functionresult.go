@@ -55,7 +55,7 @@ func (f *functionResults) add(call []byte, name string, c contentReader) {
 	_, f.conversation, _ = ownCall(call)
 }
 
-// before is a message of the user with the results in front of it, once.
+// before returns a message of the user with the results in front of it, once.
 func (f *functionResults) before(text string, images []string) (string, []string) {
 	switch {
 	case f.told == "":

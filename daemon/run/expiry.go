@@ -46,7 +46,7 @@ func (q *expiries) Push(x any) {
 	*q = append(*q, s)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (q *expiries) Pop() any {
 	last := len(*q) - 1
 	s := (*q)[last]

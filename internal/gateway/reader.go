@@ -185,7 +185,7 @@ func (r *reader) lines(text string) []Piece {
 	}
 }
 
-// rest is the line of progress that nothing ended.
+// rest returns the line of progress that nothing ended.
 func (r *reader) rest() []Piece {
 	line := strings.TrimSpace(string(r.progress))
 	r.progress = r.progress[:0]

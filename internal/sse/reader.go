@@ -105,7 +105,7 @@ func (r *Reader) readLine() ([]byte, error) {
 	}
 }
 
-// withoutMark is the line without the byte order mark that may begin a stream.
+// withoutMark returns the line without the byte order mark that may begin a stream.
 func (r *Reader) withoutMark() []byte {
 	line := r.line
 	if !r.begun {

@@ -98,7 +98,7 @@ func (e *Editor) motion(key string, n int) (to int, ok bool) {
 	return to, true
 }
 
-// lastOf is the last place that the cursor may have in the line of i.
+// lastOf finds the last place that the cursor may have in the line of i.
 func (e *Editor) lastOf(i int) int {
 	at := e.at
 	e.at = min(i, len(e.glyphs))

@@ -105,7 +105,7 @@ func (h *highlighter) next(s string) (int, kind) {
 	return size, other
 }
 
-// span is the rest of a comment or text, on this line.
+// span measures the rest of a comment or text, on this line.
 func (h *highlighter) span(s string, from int) (int, kind) {
 	k := h.kind
 	i := strings.Index(s[from:], h.until)

@@ -92,7 +92,7 @@ func (c *Cleaner) Clean(piece string) string {
 	return b.String()
 }
 
-// Rest is what a text that ends within a character leaves.
+// Rest returns what a text that ends within a character leaves.
 func (c *Cleaner) Rest() string {
 	n := len(c.partial)
 	c.partial = nil

@@ -148,7 +148,7 @@ func (l *Link) lookAgain(ctx context.Context) tea.Cmd {
 	return after(ctx, wait, AgainMsg{})
 }
 
-// again is the time to look for the gateway, if it is still away.
+// again looks for the gateway once more, if it is still away.
 func (s *Session) again() tea.Cmd {
 	s.Link.planned = false
 	if s.Link.State == Ready || s.Link.State == Locked || s.Turn != nil {

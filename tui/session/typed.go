@@ -23,7 +23,7 @@ func (t *typedModel) finder(model string) findFunc {
 	return t.find
 }
 
-// found is the model after a list has come, and whether that is another one.
+// found chooses the model after a list has come, and reports whether it is another one.
 func (t *typedModel) found(msg ModelsMsg, model string) (now string, renamed bool) {
 	if t.finder(model) == nil || msg.Found == "" && msg.Missing == nil {
 		return model, false

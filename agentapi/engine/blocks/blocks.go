@@ -69,7 +69,7 @@ func (l *List) Add(b sandbox.Block, e event.Block) (show bool) {
 	return !b.Quiet && l.running
 }
 
-// Take is what the model has not been told, which it is now.
+// Take returns what the model has not been told, and counts it as told.
 func (l *List) Take() []event.Block {
 	l.mu.Lock()
 	defer l.mu.Unlock()

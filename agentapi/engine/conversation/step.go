@@ -150,8 +150,8 @@ func (r *run) delta(d event.Delta) {
 	r.live.publish(event.SourceAgent, &d)
 }
 
-// itemID is the id of the event for what the model has written: that of its deltas,
-// once, else a new one.
+// itemID returns the id of the event for what the model has written: that of its
+// deltas, once, else a new one.
 func (r *run) itemID() string {
 	id := r.item
 	r.item = ""

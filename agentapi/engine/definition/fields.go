@@ -58,7 +58,7 @@ func (r *reader) refuse(line int, msg, hint string) {
 	r.problems[len(r.problems)-1].Unused = true
 }
 
-// read are the fields that have a meaning.
+// read returns, for each field that has a meaning, the function that reads it.
 func (r *reader) read() map[string]func(*node) {
 	return map[string]func(*node){
 		"name": r.name, "description": r.description,

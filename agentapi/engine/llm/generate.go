@@ -167,7 +167,7 @@ func (m *model) adopt(resp *Response, req *Request) {
 	wire.Clean(&resp.Message)
 }
 
-// stopped is an answer that repeated itself, as far as it was read, with a sentence
+// stopped ends an answer that repeated itself, as far as it was read, with a sentence
 // that says so. None of its calls runs: what such a model writes is not meant.
 func (m *model) stopped(resp *Response, reader *textcall.Reader, repeats *wire.Repetition, w *wait) *Response {
 	text := event.PlainText(resp.Message.Content)

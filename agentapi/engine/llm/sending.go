@@ -20,7 +20,7 @@ type sending struct {
 	repeated bool          // another reader was made; which one was sent is unknown
 }
 
-// begin is the body as the transport reads it first. The transport knows this
+// begin returns the body as the transport reads it first. The transport knows this
 // type, and sends it in one piece with the headers.
 func (s *sending) begin(body []byte) *bytes.Reader {
 	s.body = bytes.NewReader(body)
@@ -42,7 +42,7 @@ func (s *sending) wrote(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// again is http.Request.GetBody: the body for another attempt.
+// again implements http.Request.GetBody: it encodes the body for another attempt.
 func (s *sending) again() (io.ReadCloser, error) {
 	s.mu.Lock()
 	s.repeated = true

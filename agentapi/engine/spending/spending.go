@@ -182,7 +182,7 @@ func (s *Sums) Replace(key string, other event.Stats) {
 // Calls is how many calls were counted since the conversation was opened.
 func (s *Sums) Calls() int { return s.calls }
 
-// TakeFresh are the calls since the last time.
+// TakeFresh returns the calls since the last time, and starts another list.
 func (s *Sums) TakeFresh() []store.Call {
 	fresh := s.fresh
 	s.fresh = nil

@@ -142,7 +142,7 @@ func (d *Dir) Sync() error {
 	return nil
 }
 
-// Foreign are the events of other writers that have come since it was asked last.
+// Foreign returns the events of other writers that have come since it was asked last.
 // They are in the log, each before the next event that is appended here.
 func (d *Dir) Foreign() []event.Event {
 	foreign := d.foreign

@@ -84,7 +84,8 @@ func (e *editor) within(name string, work func(*editor)) {
 	e.path = outer
 }
 
-// number is the schema number of the object; missing is what none stands for.
+// number reads the schema number of the object, and refuses a newer one than known;
+// missing is what none stands for.
 func (e *editor) number(missing, known int64) int64 {
 	v := e.get(versionMember)
 	if v.Kind() == jsonedit.Missing || v.Kind() == jsonedit.Null {

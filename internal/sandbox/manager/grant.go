@@ -105,8 +105,8 @@ func (a *answers) add(target string, allow bool) {
 	}
 }
 
-// take is the answer for a host and port, which counts once, and what tells of the
-// next answer.
+// take returns the answer for a host and port, which counts once, or the channel that
+// is closed with the next answer.
 func (a *answers) take(h netpolicy.Host, port uint16) (allow, known bool, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -186,7 +186,7 @@ func (n *names) address(name string) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 1, byte(u.host >> 8), byte(u.host)})
 }
 
-// free is the next address without a name. 127.1.0.0 and 127.1.255.255 are never
+// free finds the next address without a name. 127.1.0.0 and 127.1.255.255 are never
 // given out.
 func (n *names) free() uint16 {
 	for {

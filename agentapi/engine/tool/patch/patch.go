@@ -90,7 +90,7 @@ type reader struct {
 
 func (r *reader) more() bool { return r.at < len(r.lines) }
 
-// take is the rest of the line if it begins with prefix.
+// take reads the line if it begins with prefix, and returns the rest of it.
 func (r *reader) take(prefix string) (string, bool) {
 	if !r.more() {
 		return "", false
