@@ -12,7 +12,7 @@ import (
 // Variable is an environment variable that is not a setting.
 type Variable struct{ Name, Help string }
 
-// Variables are the variables beside those of the settings.
+// Variables returns the variables beside those of the settings.
 func Variables() []Variable {
 	return []Variable{
 		{"OHGW_CONFIG", "the config file, as --config"},

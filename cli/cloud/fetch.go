@@ -138,7 +138,7 @@ func (o *downloadOptions) tellFiles(ctx context.Context, list []downloaded) erro
 	return err
 }
 
-// fileFault is the failure of a download of a file as a person should read it.
+// fileFault returns the failure of a download of a file as a person should read it.
 func fileFault(err error, acc accounts.Account, path string) error {
 	switch {
 	case errors.Is(err, account.ErrNotFound):

@@ -50,7 +50,7 @@ func (o *downloadOptions) outputFile(name string) (string, error) {
 	return o.Absolute(name)
 }
 
-// transferFault is a failure of a transfer as a person should read it.
+// transferFault returns a failure of a transfer as a person should read it.
 func transferFault(err error, acc accounts.Account) error {
 	if read, ok := errors.AsType[*readError](err); ok {
 		err = read.err
