@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // These check one thing each, and say which one it was.
@@ -65,12 +66,10 @@ var UUIDForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // Eventually waits until ok says so.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, waittest.Patience, what, func() (any, bool) {
+		yes := ok()
+		return yes, yes
+	})
 }
 
 // Refused expects the answer about a conversation that is not open to its client.

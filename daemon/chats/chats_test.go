@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -162,14 +163,10 @@ func TestChatsThatNobodyUsesAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry(t, dir, now) // it sweeps when it is opened
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(old); os.IsNotExist(err) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is still there", old)
-		}
-	}
+	waittest.Until(t, waittest.Patience, "the old chat is removed", func() (any, bool) {
+		_, err := os.Stat(old)
+		return fmt.Sprintf("stat %s: %v", old, err), os.IsNotExist(err)
+	})
 	if v := visit(t, registry(t, dir, now), id("young"), said("one", "1"), "two", "2"); v.Planned() != "continued" {
 		t.Errorf("the young chat: %s", v.Planned())
 	}

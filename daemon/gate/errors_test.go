@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -406,14 +407,15 @@ func TestAClientThatLeavesIsLoggedAsGone(t *testing.T) {
 	t.Parallel()
 	g := apitest.Serve(t, apitest.Script(daemontest.Hang()))
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for g.Backend.Runs() == 0 {
-			time.Sleep(time.Millisecond)
+	req := g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("hi")).WithContext(ctx)
+	var client sync.WaitGroup
+	client.Go(func() {
+		if res, err := g.Client.Do(req); err == nil {
+			res.Body.Close()
 		}
-		cancel()
-	}()
-	if res, err := g.Client.Do(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("hi")).WithContext(ctx)); err == nil {
-		res.Body.Close()
-	}
+	})
+	apitest.Eventually(t, "the prompt runs", func() bool { return g.Backend.Runs() > 0 })
+	cancel()
+	client.Wait()
 	apitest.Eventually(t, "the log has it", func() bool { return strings.Contains(g.Logs.String(), `"status":499`) })
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -199,12 +199,10 @@ func TestTheRemovalOfAConversationLeavesANamedDirectory(t *testing.T) {
 			t.Fatalf("status %d: %s", res.Status, res.Body)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); len(b.Removed()) < 2; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d conversations removed, want 2", len(b.Removed()))
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, waittest.Patience, "two conversations are removed", func() (any, bool) {
+		removed := b.Removed()
+		return removed, len(removed) >= 2
+	})
 	if err := g.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,7 @@ var slept = map[string]int{
 	"agentapi/engine/stopped_unix_test.go":  1, // a poll
 	"agentapi/engine/tool/mcp/mcp_test.go":  1, // the process of a server that does not answer
 	"cli/canary_e2e_test.go":                1, // samples the processes until the test ends
-	"daemon/apitest/expect.go":              1, // a poll
-	"daemon/chats/chats_test.go":            1, // a poll
 	"daemon/completions/samples_test.go":    3, // slow answers and random pauses
-	"daemon/gate/errors_test.go":            1, // a poll
-	"daemon/gate/workspace_test.go":         1, // a poll
 	"daemon/run/fake_test.go":               1, // in the bubbles of its users
 	"daemon/run/oneshot_test.go":            1, // in the bubbles of its users
 	"e2e/differential/differential_test.go": 1, // the agent-server writes its statistics after the status
