@@ -33,7 +33,7 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 		path := strings.NewReplacer("{id}", "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "{name}", "x", "{job}", "1").Replace(m.Path)
 		status, body, _ := get(t, h, m.Method, path)
 		if status != http.StatusNotImplemented || !strings.Contains(body, `"exception":"501: ohgw does not serve this: `) {
-			t.Errorf("%s %s: %d %s", m.Method, path, status, body)
+			t.Errorf("%s %s: status = %d, want 501, body = %s", m.Method, path, status, body)
 		}
 	}
 	for path, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 		"/api/none":                        `{"detail":"Not Found"}`,
 	} {
 		if _, body, _ := get(t, h, http.MethodGet, path); body != want {
-			t.Errorf("%s: %s", path, body)
+			t.Errorf("%s: body = %s, want %s", path, body, want)
 		}
 	}
 	status, body, header := get(t, h, http.MethodDelete, "/api/skills/sync")
@@ -70,11 +70,11 @@ func TestAPathWithTheOtherEndIsARedirect(t *testing.T) {
 	}})
 	for path, want := range map[string]string{"/api/things?a=b": "/api/things/?a=b", "/api/things/1/": "/api/things/1"} {
 		if status, _, header := get(t, h, http.MethodGet, path); status != http.StatusTemporaryRedirect || header.Get("Location") != want {
-			t.Errorf("%s: %d %v", path, status, header)
+			t.Errorf("%s: status = %d, want 307, header = %v", path, status, header)
 		}
 	}
 	if status, _, header := get(t, h, http.MethodDelete, "/api/things/all"); status != http.StatusMethodNotAllowed || header.Get("Allow") != "GET, POST" {
-		t.Errorf("%d %v", status, header)
+		t.Errorf("status = %d, want 405, header = %v", status, header)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestAPathIsTakenAsItIs(t *testing.T) {
 		"/api/things/x/%2e%2e/../%2e%2e": none,
 	} {
 		if _, body, _ := get(t, h, http.MethodGet, path); body != want {
-			t.Errorf("%s: %s, want %s", path, body, want)
+			t.Errorf("%s: body = %s, want %s", path, body, want)
 		}
 	}
 	if status, _, header := get(t, h, http.MethodDelete, "/api/things/.."); status != http.StatusMethodNotAllowed || header.Get("Allow") != http.MethodGet {
@@ -170,7 +170,7 @@ func TestTheRoutesAreDocumented(t *testing.T) {
 	}
 	thing := doc.Paths["/api/things/{id}/{rest}"]["get"]
 	if doc.OpenAPI != "3.1.0" || thing.Summary != "A thing <b>" || len(thing.Parameters) != 3 || thing.Parameters[2].In != "query" {
-		t.Errorf("%+v", thing)
+		t.Errorf("the operation = %+v", thing)
 	}
 	_, page, header := get(t, h, http.MethodGet, "/docs")
 	if !strings.Contains(page, "<td>A thing &lt;b&gt;</td>") || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {

@@ -118,7 +118,7 @@ func TestTheCatalogue(t *testing.T) {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, strings.NewReader(tt.body)))
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
-			t.Errorf("%s %s %s: %d %s\nwant %d %s", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
+			t.Errorf("%s %s %s: status = %d, body = %s\nwant %d %s", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
 		}
 	}
 }

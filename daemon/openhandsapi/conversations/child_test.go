@@ -70,12 +70,12 @@ func TestWhatIsWrongWithAPart(t *testing.T) {
 		`{"task":"x","isolation":[]}`:   literal + `[]`,
 	} {
 		if code, got := a.ask(http.MethodPost, path+"/children", body); code != http.StatusUnprocessableEntity || !strings.Contains(got, want) {
-			t.Errorf("%s: %d %s, want %s", body, code, got, want)
+			t.Errorf("%s: status = %d, body = %s, want %s", body, code, got, want)
 		}
 	}
 	code, got := a.ask(http.MethodPost, "/api/conversations/7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11/children", `{"task":"x"}`)
 	if code != http.StatusNotFound || strings.TrimSpace(got) != `{"detail":"Parent conversation not found"}` {
-		t.Errorf("%d %s", code, got)
+		t.Errorf("status = %d, want 404, body = %s", code, got)
 	}
 	if code, _ := a.ask(http.MethodPost, "/api/conversations/none/children", `{"task":"x"}`); code != http.StatusUnprocessableEntity {
 		t.Errorf("an id that is none: %d", code)
@@ -104,7 +104,7 @@ func TestAPartInAWorktree(t *testing.T) {
 	failed = pydantic.Refuse(pydantic.Fault{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no", Input: true})
 	code, text := a.ask(http.MethodPost, path, `{"task":"x"}`)
 	if want := `"loc":["body","isolation"]`; code != http.StatusUnprocessableEntity || !strings.Contains(text, want) || !strings.Contains(text, "shared") {
-		t.Errorf("%d %s, want %s", code, text, want)
+		t.Errorf("status = %d, body = %s, want %s", code, text, want)
 	}
 	a.want(http.StatusCreated, http.MethodPost, path, `{"task":"x","isolation":"shared"}`, &got)
 	if got.Isolation != "shared" || got.Workspace != filepath.Join(dir, "w") {

@@ -41,7 +41,7 @@ func TestAConversationNamesItsParts(t *testing.T) {
 	}
 	for how, got := range map[string]info{"alone": alone, "in a list": page.Items[0], "by ids": *batch[2]} {
 		if got.ID != parent || !slices.Equal(got.Children, want) {
-			t.Errorf("%s: %+v, want %v", how, got, want)
+			t.Errorf("%s: conversation = %+v, want the children %v", how, got, want)
 		}
 	}
 	a.want(http.StatusOK, http.MethodDelete, "/api/conversations/"+want[0], "", nil)

@@ -115,7 +115,7 @@ func TestTheStartByAnAgentProfile(t *testing.T) {
 	}
 	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"33333333-3333-4333-8333-333333333333",`+workMember+`}`)
 	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '33333333-3333-4333-8333-333333333333' not found") {
-		t.Errorf("%d %s", code, got)
+		t.Errorf("status = %d, want 404, body = %s", code, got)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestAStartNamesAnLLMProfileForAnAgentProfile(t *testing.T) {
 		fmt.Sprintf(`{"agent_profile_id":"`+profileID+`",`+named, ""): "at least 1 character",
 	} {
 		if code, got := a.ask(http.MethodPost, "/api/conversations", body); code != http.StatusUnprocessableEntity || !strings.Contains(got, want) {
-			t.Errorf("%s: %d %s", body, code, got)
+			t.Errorf("%s: status = %d, want 422, body = %s", body, code, got)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestStatisticsOfTheLogHaveAllMembers(t *testing.T) {
 		code, got := a.ask("GET", path+ask[0], ask[1])
 		for _, member := range []string{`"max_budget_per_task":null`, `"accumulated_cost":3.0`, `"model":"default"`, `"response_id":""`} {
 			if code != 200 || !strings.Contains(got, member) {
-				t.Errorf("%s: %d, no %s in %s", ask[0], code, member, got)
+				t.Errorf("%s: status = %d, want 200, no %s in %s", ask[0], code, member, got)
 			}
 		}
 	}
@@ -292,7 +292,7 @@ func TestSkillsOfALaunchThatAreRefused(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || code != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d %s", skills, code, body)
+			t.Errorf("%s: status = %d, want 422, body = %s", skills, code, body)
 			continue
 		}
 		var got []string
@@ -304,7 +304,7 @@ func TestSkillsOfALaunchThatAreRefused(t *testing.T) {
 			got = append(got, d.Type+" "+place)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", skills, got, want)
+			t.Errorf("%s: errors = %q, want %q", skills, got, want)
 		}
 	}
 }
@@ -333,7 +333,7 @@ func TestTheSkillsOfALaunch(t *testing.T) {
 		_, id := a.beginWith(`{` + agentMember + `,"agent_launch_additions":{"skills":` + good(members) + `,"system_message_suffix_append":"more"},` + workMember + `}`)
 		s, request := a.stored(id)
 		if len(s.Agent.Context.Skills) != 1 || string(s.Agent.Context.Skills[0]) != "{"+want+"}" || s.Agent.Context.Suffix != "more" {
-			t.Errorf("%s: %+v", members, s.Agent.Context)
+			t.Errorf("%s: context = %+v", members, s.Agent.Context)
 		}
 		if strings.Contains(request, "skills") || strings.Contains(request, "a-secret") {
 			t.Errorf("%s: the request is %s", members, request)

@@ -15,7 +15,7 @@ import (
 func sound(t *testing.T, what string, code int, body string) {
 	t.Helper()
 	if code >= http.StatusInternalServerError || !json.Valid([]byte(body)) {
-		t.Errorf("%s: %d %q", what, code, body)
+		t.Errorf("%s: status = %d, body = %q", what, code, body)
 	}
 }
 

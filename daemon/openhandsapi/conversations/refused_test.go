@@ -52,7 +52,7 @@ func TestSecretsOfARefusedRequestAreNotShown(t *testing.T) {
 	} {
 		code, got := a.ask(http.MethodPost, "/api/conversations", body)
 		if code != http.StatusUnprocessableEntity || strings.Contains(got, "sk-1234") {
-			t.Errorf("%s: %d %s", body, code, got)
+			t.Errorf("%s: status = %d, want 422, body = %s", body, code, got)
 		}
 	}
 }

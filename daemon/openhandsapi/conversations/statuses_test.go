@@ -28,7 +28,7 @@ func TestOnlyACondenserCondenses(t *testing.T) {
 		a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{"agent":{"kind":"Agent","llm":{"model":"openai/m"}`+condenser+`},`+workMember+`}`, &made)
 		code, got := a.ask(http.MethodPost, "/api/conversations/"+made.ID+"/condense", "")
 		if code != want || want == http.StatusConflict && !strings.Contains(got, "Cannot condense conversation: ") {
-			t.Errorf("%s: %d %s, want %d", condenser, code, got, want)
+			t.Errorf("%s: status = %d, body = %s, want %d", condenser, code, got, want)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestEventsThatAreLeftOutAreCounted(t *testing.T) {
 			var got map[string]json.RawMessage
 			a.want(http.StatusOK, http.MethodGet, at, "", &got)
 			if string(got["events_left_out"]) != want {
-				t.Errorf("%s: %s, want %q", at, got["events_left_out"], want)
+				t.Errorf("%s: events_left_out = %s, want %q", at, got["events_left_out"], want)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestTheSwitchesOfARun(t *testing.T) {
 	}
 	const stopped = `"max_iterations":3,"objective":"[[hang]]","status":"interrupted"`
 	if code, log := a.ask(http.MethodGet, path+"/events/search?kind=ConversationStateUpdateEvent", ""); code != http.StatusOK || !strings.Contains(log, stopped) {
-		t.Errorf("%d, no %s in %s", code, stopped, log)
+		t.Errorf("status = %d, want 200, no %s in %s", code, stopped, log)
 	}
 }
 

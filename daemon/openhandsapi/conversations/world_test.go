@@ -125,7 +125,7 @@ func (a *api) want(status int, method, path, body string, into any) {
 	a.t.Helper()
 	code, got := a.ask(method, path, body)
 	if code != status {
-		a.t.Fatalf("%s %s %s: %d %s, want %d", method, path, body, code, got, status)
+		a.t.Fatalf("%s %s %s: status = %d, body = %s, want %d", method, path, body, code, got, status)
 	}
 	if into == nil {
 		return

@@ -130,10 +130,10 @@ func TestAnswers(t *testing.T) {
 		rec := httptest.NewRecorder()
 		mux.ServeHTTP(rec, req)
 		if rec.Code != try.status || !strings.Contains(rec.Body.String(), try.want) {
-			t.Errorf("%s %s %s: %d %s, want %d %s", try.method, try.path, try.body, rec.Code, rec.Body, try.status, try.want)
+			t.Errorf("%s %s %s: status = %d, body = %s, want %d %s", try.method, try.path, try.body, rec.Code, rec.Body, try.status, try.want)
 		}
 		if try.want == shownPlugin && try.method == "POST" && (plugins.from != control.Plugin{Source: "/x", Ref: "v1", Path: "a"} || !plugins.force) {
-			t.Errorf("%+v, %t", plugins.from, plugins.force)
+			t.Errorf("the plugin's source = %+v, forced = %t", plugins.from, plugins.force)
 		}
 	}
 }

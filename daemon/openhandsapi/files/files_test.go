@@ -137,7 +137,7 @@ func TestAnUploadThatBreaksLeavesNothing(t *testing.T) {
 		for _, name := range []string{"new", "old"} {
 			res := w.do(http.MethodPost, "/api/file/upload?path="+w.at(name), bytes.NewReader(whole.Bytes()[:cut]), kind)
 			if res.Code != http.StatusBadRequest {
-				t.Errorf("%s: %d %s", name, res.Code, res.Body)
+				t.Errorf("%s: status = %d, want 400, body = %s", name, res.Code, res.Body)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestUploadsThatAreNone(t *testing.T) {
 		"path=" + w.at("../outside"): 403, "path=" + w.at(strings.Repeat("a", 5000)): 400,
 	} {
 		if res := w.upload(query, "x"); res.Code != want {
-			t.Errorf("%.50s: %d %s, want %d", query, res.Code, res.Body, want)
+			t.Errorf("%.50s: status = %d, body = %s, want %d", query, res.Code, res.Body, want)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestDownloadsThatAreNone(t *testing.T) {
 		"path=relative": `{"detail":"Path must be absolute"}`, "path=" + w.at("a\x00"): `{"detail":"Path is not valid"}`,
 	} {
 		if res := w.do(http.MethodGet, "/api/file/download?"+query, nil, ""); res.Body.String() != want || res.Header().Get("Content-Disposition") != "" {
-			t.Errorf("%s: %d %s", query, res.Code, res.Body)
+			t.Errorf("%s: status = %d, body = %s, want %s", query, res.Code, res.Body, want)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestDirectories(t *testing.T) {
 	}
 	for name, want := range map[string]int{"none": 404, "file": 400} {
 		if res := w.do(http.MethodGet, "/api/file/search_subdirs?path="+w.at(name), nil, ""); res.Code != want {
-			t.Errorf("%s: %d, want %d", name, res.Code, want)
+			t.Errorf("%s: status = %d, want %d", name, res.Code, want)
 		}
 	}
 	if got := w.do(http.MethodGet, "/api/file/home", nil, "").Body.String(); strings.Count(got, `"label"`) != 4 || strings.Contains(got, "hidden") {
@@ -233,7 +233,7 @@ func TestPagesStayInsideOfTheWorkspace(t *testing.T) {
 	} {
 		res := w.do(http.MethodGet, base+path, nil, "")
 		if got := strconv.Itoa(res.Code) + " " + res.Body.String(); want != "" && got != want || strings.Contains(got, "200 secret") || strings.Contains(got, "root:") {
-			t.Errorf("%s: %s, want %s", path, got, want)
+			t.Errorf("%s: answer = %s, want %s", path, got, want)
 		}
 		if res.Code == http.StatusOK && !strings.HasPrefix(res.Header().Get("Content-Security-Policy"), "sandbox ") {
 			t.Errorf("%s has the origin of ohgw", path)
@@ -270,7 +270,7 @@ func FuzzPaths(f *testing.F) {
 			res := httptest.NewRecorder()
 			api.ServeHTTP(res, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
 			if strings.Contains(res.Body.String(), "canary") || res.Code == http.StatusOK && strings.Contains(res.Body.String(), `"name":"inner"`) {
-				t.Errorf("%s: %d %s", target, res.Code, res.Body)
+				t.Errorf("%s: status = %d, body = %s", target, res.Code, res.Body)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func (w *world) archive(query string) *httptest.ResponseRecorder {
 func (w *world) unpacked(res *httptest.ResponseRecorder) (names []string, manifest map[string]any) {
 	w.t.Helper()
 	if res.Code != http.StatusOK || res.Header().Get("Content-Type") != "application/gzip" {
-		w.t.Fatalf("%d %v %s", res.Code, res.Header(), res.Body)
+		w.t.Fatalf("status = %d, want 200, header = %v, body = %s", res.Code, res.Header(), res.Body)
 	}
 	zipped, err := gzip.NewReader(res.Body)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestArchiveOfChanges(t *testing.T) {
 	before := w.run("status", "--porcelain")
 	res := w.archive("")
 	if res.Code != http.StatusOK || res.Header().Get("Content-Type") != "text/x-patch" {
-		t.Fatalf("%d %v %s", res.Code, res.Header(), res.Body)
+		t.Fatalf("status = %d, want 200, header = %v, body = %s", res.Code, res.Header(), res.Body)
 	}
 	if after := w.run("status", "--porcelain"); before != after {
 		t.Errorf("the index has changed: %s", after)
@@ -172,7 +172,7 @@ func TestArchiveOfTheOneRepositoryBelow(t *testing.T) {
 	w.run("init", "-q", "group/repo")
 	res := w.archive("&format=git-delta")
 	if res.Code != http.StatusOK || !strings.Contains(res.Body.String(), "a.txt") || !strings.HasSuffix(res.Header().Get("X-Archive-Repo-Root"), "repo") {
-		t.Errorf("%d %v %s", res.Code, res.Header(), res.Body)
+		t.Errorf("status = %d, want 200, header = %v, body = %s", res.Code, res.Header(), res.Body)
 	}
 	if got := res.Header().Get("Content-Disposition"); got != `attachment; filename="repo.patch"` {
 		t.Error(got)
@@ -192,7 +192,7 @@ func TestArchivesThatCannotBe(t *testing.T) {
 		"&format=tar.gz&path=": http.StatusOK, // the first one counts
 	} {
 		if res := w.archive(query); res.Code != want {
-			t.Errorf("%q: %d %s, want %d", query, res.Code, res.Body, want)
+			t.Errorf("%q: status = %d, body = %s, want %d", query, res.Code, res.Body, want)
 		} else if res.Code != http.StatusOK && res.Header().Get("Content-Disposition") != "" {
 			t.Errorf("%q: an error as a file", query)
 		}

@@ -145,7 +145,7 @@ func TestARepositoryAndItsBranch(t *testing.T) {
 			want = strings.ReplaceAll(want, `{"status":"ADDED","path":"new.txt"},`, "")
 		}
 		if got != want {
-			t.Errorf("%s: %s\nwant %s", name, got, want)
+			t.Errorf("%s: answer = %s\nwant %s", name, got, want)
 		}
 	}
 	if got := w.get("commits", "", "&limit=1"); !strings.Contains(got, `"subject":"second","author":"n"`) || !strings.HasSuffix(got, `"has_more":true}`) {
@@ -153,7 +153,7 @@ func TestARepositoryAndItsBranch(t *testing.T) {
 	}
 	for _, wrong := range []string{"commits/zz/changes", "commits/--all/changes"} {
 		if got := w.get(wrong, "", ""); !strings.Contains(got, `"string_pattern_mismatch"`) {
-			t.Errorf("%s: %s", wrong, got)
+			t.Errorf("%s: answer = %s", wrong, got)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestRepositoriesOfGitHub(t *testing.T) {
 	if want := `{"items":[{"id":"10000000000000000","full_name":"me/Tea-0","git_provider":"github","is_public":false,"stargazers_count":0,"pushed_at":null,"main_branch":"main"},` +
 		`{"id":"10000000000000001","full_name":"me/mug-1","git_provider":"github","is_public":true,"stargazers_count":1,"pushed_at":null,"main_branch":"main"}],` +
 		`"next_page_id":"1:2","missing_token":false}`; code != http.StatusOK || strings.TrimSpace(got) != want {
-		t.Errorf("%d %s, want %s", code, got, want)
+		t.Errorf("status = %d, body = %s, want %s", code, got, want)
 	}
 	for query, want := range map[string]struct {
 		items       int
@@ -91,7 +91,7 @@ func TestRepositoriesOfGitHub(t *testing.T) {
 			first, _, _ = strings.Cut(rest, `"`)
 		}
 		if n := strings.Count(got, `"full_name"`); code != http.StatusOK || n != want.items || first != want.first || !strings.Contains(got, `"next_page_id":`+want.next) {
-			t.Errorf("%s: %d, %d items from %s, %s, want %+v", query, code, n, first, got[max(0, len(got)-60):], want)
+			t.Errorf("%s: status = %d, %d items from %s, %s, want %+v", query, code, n, first, got[max(0, len(got)-60):], want)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestWhatIsWrongWithASearch(t *testing.T) {
 		"?provider=github&page_id=../x&limit": {422, `"int_parsing"`},
 	} {
 		if code, got := ask(t, "http://127.0.0.1:1", "github_token", query); code != want.status || !strings.Contains(got, want.text) {
-			t.Errorf("%s: %d %s, want %d %s", query, code, got, want.status, want.text)
+			t.Errorf("%s: status = %d, body = %s, want %d %s", query, code, got, want.status, want.text)
 		}
 	}
 	if code, got := ask(t, "http://127.0.0.1:1", "gitlab_token", "?provider=github&page_id=x"); code != http.StatusOK || strings.TrimSpace(got) != `{"items":[],"next_page_id":null,"missing_token":true}` {
@@ -164,7 +164,7 @@ func TestWhatGitHubMayAnswer(t *testing.T) {
 			t.Cleanup(g.Close)
 			code, got := ask(t, g.URL, "github_token", "?provider=github&query=a")
 			if code != tc.status || strings.Contains(got, "ghp-1") {
-				t.Errorf("%d %s, want %d", code, got, tc.status)
+				t.Errorf("status = %d, body = %s, want %d", code, got, tc.status)
 			}
 		})
 	}
@@ -178,6 +178,6 @@ func TestASecretThatCannotBeRead(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+"?provider=github", nil))
 	if w.Code != http.StatusInternalServerError {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status = %d, want 500, body = %s", w.Code, w.Body)
 	}
 }

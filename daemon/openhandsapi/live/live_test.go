@@ -240,7 +240,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 		}
 		w.conv.Put(event.SourceAgent, &event.Delta{Content: &query}) // what comes next is new
 		if got := name(next(t, conn)); got != "delta "+query {
-			t.Errorf("%s: %s", query, got)
+			t.Errorf("%s: frame = %s", query, got)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestABadFrame(t *testing.T) {
 	} {
 		say(t, conn, frame)
 		if got := name(next(t, conn)); got != want {
-			t.Errorf("%s: %s, want %s", frame, got, want)
+			t.Errorf("%s: answer = %s, want %s", frame, got, want)
 		}
 	}
 	say(t, conn, `{"role":"user","content":[{"type":"text","text":"hi"}]}`)
@@ -299,7 +299,7 @@ func TestASocketThatIsRefused(t *testing.T) {
 	for _, path := range []string{"x", "", w.id + "/x", w.id + "?resend_mode=some", w.id + "?after_timestamp=x", w.id + "?resend_all=maybe"} {
 		_, resp, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/sockets/events/"+path, nil)
 		if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %v, %v", path, resp, err)
+			t.Errorf("%s: response = %v, %v, want status 403", path, resp, err)
 		}
 	}
 	conn := w.dial(t, "")

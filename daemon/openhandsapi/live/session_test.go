@@ -116,7 +116,7 @@ func TestTheSessionBeginsWithWhatTheClientMisses(t *testing.T) {
 	wantFrames(t, fresh, "durable 250 user new")
 	for _, query := range []string{"&after_seq=x", "&after_seq=1.5"} {
 		if _, resp, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/sockets/session/"+w.id+"?"+keyed+query, nil); err == nil || resp.StatusCode != 403 {
-			t.Errorf("%s: %v %v", query, resp, err)
+			t.Errorf("%s: response = %v, %v, want status 403", query, resp, err)
 		}
 	}
 }

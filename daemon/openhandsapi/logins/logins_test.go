@@ -75,7 +75,7 @@ func (a *api) start(name string) string {
 		Page string `json:"authorization_url"`
 	}
 	if err := json.Unmarshal([]byte(body), &started); err != nil || status != 200 || !started.OK || started.Page != page+"state-of-"+name || len(started.ID) != 32 {
-		a.t.Fatalf("%d %s", status, body)
+		a.t.Fatalf("status = %d, want 200, body = %s", status, body)
 	}
 	return started.ID
 }
@@ -83,7 +83,7 @@ func (a *api) start(name string) string {
 func (a *api) want(method, path, body string, status int, want string) {
 	a.t.Helper()
 	if code, text := a.do(method, path, body); code != status || !strings.Contains(text, want) {
-		a.t.Errorf("%s %s: %d %s\nwant %d %s", method, path, code, text, status, want)
+		a.t.Errorf("%s %s: status = %d, body = %s\nwant %d %s", method, path, code, text, status, want)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestALoginByBrowser(t *testing.T) {
 		a.want("GET", back, "", 200, "You can close this page")
 		want := `{"authorization_url":"` + page + `state-of-server-one-of-two","callback_ready":true,"job_id":"` + id + `","oauth_state":{"tokens":{"access_token":"a"}},"ok":true,"status":"succeeded","tools":["add"]}`
 		if got := a.settled(id); strings.TrimSpace(got) != want {
-			t.Errorf("%s\nwant %s", got, want)
+			t.Errorf("the login = %s\nwant %s", got, want)
 		}
 		a.want("GET", back, "", 400, "This link is not valid")
 		time.Sleep(16 * time.Minute)
@@ -132,7 +132,7 @@ func TestALoginThatIsRefused(t *testing.T) {
 		}
 		if w.Code != 400 || w.Header().Get("Location") != "" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
 			w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%d %v", w.Code, w.Header())
+			t.Errorf("status = %d, header = %v", w.Code, w.Header())
 		}
 		if got := a.settled(id); !strings.Contains(got, `"error":"refused: access_denied","error_kind":"connection"`) || !strings.Contains(got, `"ok":false,"status":"failed"`) {
 			t.Error(got)
@@ -262,7 +262,7 @@ func TestTheAddressForBrowsers(t *testing.T) {
 				t.Errorf("without an address: %d %s", w.Code, w.Body)
 			}
 		} else if to := <-got; to != want {
-			t.Errorf("%s: %s, want %s", at, to, want)
+			t.Errorf("%s: address = %s, want %s", at, to, want)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)

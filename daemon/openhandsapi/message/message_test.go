@@ -36,7 +36,7 @@ func TestAFrame(t *testing.T) {
 	t.Parallel()
 	m, err := message.ReadFrame([]byte(`{"role":"user","content":[{"type":"text","text":"a"},{"image_urls":["https://example.org/u"]},{"text":"b"}],"sender":"x"}`))
 	if err != nil || len(m.Content) != 3 || m.Content[1].Type != event.TypeImage || m.Content[2].Text != "b" {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("the message = %+v, %v", m, err)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestPicturesAreWhatTheirBytesAre(t *testing.T) {
 			continue
 		}
 		if err != nil || m.Content[0].ImageURLs[1] != want {
-			t.Errorf("%s: %+v, %v", url, m, err)
+			t.Errorf("%s: message = %+v, %v, want the image %s", url, m, err, want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestOnlyPathsOfTheWorkspaceAreServed(t *testing.T) {
 		other + "/file/download-trajectory/" + other:                              `{"detail":"Conversation not found: ` + other + `"}`,
 	} {
 		if body := get(t, h, path); body != want {
-			t.Errorf("%s: %s, want %s", path, body, want)
+			t.Errorf("%s: body = %s, want %s", path, body, want)
 		}
 	}
 	if body := get(t, h, "x/file/download"); !strings.Contains(body, `"loc":["path","runtime_conversation_id"]`) {
@@ -110,7 +110,7 @@ func TestOnlyPathsOfTheWorkspaceAreServed(t *testing.T) {
 	}
 	for _, name := range []string{"out", "out/new/file", "out/work/../x"} {
 		if body := get(t, h, download+at()+"%2F"+url.QueryEscape(name)); body != outside {
-			t.Errorf("%s: %s", name, body)
+			t.Errorf("%s: body = %s, want %s", name, body, outside)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestACookieForThePagesOfWorkspaces(t *testing.T) {
 		api.ServeHTTP(w, r)
 		cookies := w.Result().Cookies()
 		if w.Code != http.StatusNoContent || len(cookies) != 1 {
-			t.Fatalf("%s: %d %v", method, w.Code, cookies)
+			t.Fatalf("%s: status = %d, want 204, cookies = %v", method, w.Code, cookies)
 		}
 		return cookies[0]
 	}
@@ -47,7 +47,7 @@ func TestACookieForThePagesOfWorkspaces(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if got := key(c, method, path); got != want {
-			t.Errorf("%s: %q, want %q", request, got, want)
+			t.Errorf("%s: key = %q, want %q", request, got, want)
 		}
 	}
 	if got := key(&http.Cookie{Name: session.Cookie, Value: "the key"}, http.MethodGet, page); got != "" {

@@ -22,7 +22,7 @@ func TestAnAgentIsFilledIn(t *testing.T) {
 	}
 	data, err := json.Marshal(agent["tools"])
 	if err != nil || string(data) != `[{"name":"terminal","params":{}}]` {
-		t.Errorf("%s %v", data, err)
+		t.Errorf("the tools = %s, %v", data, err)
 	}
 	other := map[string]any{"kind": "ACPAgent"}
 	if err := shape.Agent(other); err != nil || len(other) != 1 {

@@ -19,7 +19,7 @@ func TestStatisticsAreFilledIn(t *testing.T) {
 		`"model":"m","per_turn_token":0,"prompt_tokens":123456789012,"reasoning_tokens":0,"response_id":""},` +
 		`"costs":[{"cost":2.0,"timestamp":3.0}],"max_budget_per_task":5.0,"model_name":"m","response_latencies":[{"latency":1.0}],"token_usages":[]}}}`
 	if err != nil || string(got) != want {
-		t.Errorf("%s %v", got, err)
+		t.Errorf("the statistics = %s, %v, want %s", got, err, want)
 	}
 	if _, err := shape.Stats(nil); err == nil {
 		t.Error("no statistics are no error")
@@ -40,7 +40,7 @@ func TestAnEventOfStatisticsIsFilledIn(t *testing.T) {
 		event := `{"id":"e","key":"stats","kind":"ConversationStateUpdateEvent","parent_id":null,"value":{"usage_to_metrics":{"a":` + old + `}}}`
 		filled := strings.Replace(event, `{"a":`+old, `{"a":`+want, 1)
 		if got := shape.Event(json.RawMessage(event)); string(got) != filled {
-			t.Errorf("%s: %s, want %s", old, got, filled)
+			t.Errorf("%s: event = %s, want %s", old, got, filled)
 		}
 		if got, want := string(shape.Listed(json.RawMessage(event))), strings.Replace(filled, `"parent_id":null,`, "", 1); got != want {
 			t.Errorf("%s listed: %s, want %s", old, got, want)
@@ -79,7 +79,7 @@ func TestStatisticsBeginWithTheFirstCall(t *testing.T) {
 	} {
 		got, err := shape.Called(json.RawMessage(tc.stats), json.RawMessage(tc.agent), false)
 		if err != nil || !strings.Contains(string(got), tc.want) || strings.Contains(string(got), tc.lacks) {
-			t.Errorf("%s: %s %v, want %s and no %s", name, got, err, tc.want, tc.lacks)
+			t.Errorf("%s: statistics = %s, %v, want %s and no %s", name, got, err, tc.want, tc.lacks)
 		}
 	}
 	const zeros = `{"usage_to_metrics":{"agent":{"accumulated_cost":0.0}}}`

@@ -81,7 +81,7 @@ func TestACommandRunsInItsPlace(t *testing.T) {
 			code := w.do(http.MethodPost, path, `{"command":"pwd","cwd":`+cwd+`}`, &answer)
 			if want == "" {
 				if code != http.StatusUnprocessableEntity || string(answer) != outside {
-					t.Errorf("%s: %d %s", cwd, code, answer)
+					t.Errorf("%s: status = %d, want 422, body = %s", cwd, code, answer)
 				}
 				continue
 			}
@@ -90,7 +90,7 @@ func TestACommandRunsInItsPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e.Kind == "BashOutput" && text(e.Stdout) != want+"\n" || e.Kind == "BashCommand" && e.Dir == nil {
-				t.Errorf("%s: %s", cwd, answer)
+				t.Errorf("%s: answer = %s", cwd, answer)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestAPlaceHasAHistoryOfItsOwn(t *testing.T) {
 	count := func(base string) int {
 		var p page
 		if code := w.do(http.MethodGet, base+"/bash_events/search", "", &p); code != http.StatusOK {
-			t.Fatalf("%s: %d", base, code)
+			t.Fatalf("%s: status = %d, want 200", base, code)
 		}
 		return len(p.Items)
 	}
@@ -155,7 +155,7 @@ func TestTheEndOfAPlace(t *testing.T) {
 	w := newPlaces(t)
 	start := func(base string) (e event) {
 		if code := w.do(http.MethodPost, base+"/start_bash_command", `{"command":"sleep 1000"}`, &e); code != http.StatusOK {
-			t.Fatalf("%s: %d", base, code)
+			t.Fatalf("%s: status = %d, want 200", base, code)
 		}
 		return e
 	}
@@ -197,7 +197,7 @@ func TestACommandEndsWithItsConversation(t *testing.T) {
 	remove := `{"command":"echo $$ >pid; rm -r '` + filepath.Dir(w.at["a"].Events) + `'; exec sleep 1000","timeout":1000}`
 	code := w.do(http.MethodPost, "/in/a/bash/execute_bash_command", remove, &refusal)
 	if code != http.StatusNotFound || refusal.Detail != "The conversation was removed, and the command was ended." {
-		t.Errorf("%d %q", code, refusal.Detail)
+		t.Errorf("status = %d, want 404, detail = %q", code, refusal.Detail)
 	}
 	text, err := os.ReadFile(filepath.Join(w.at["a"].Dir, "pid"))
 	if err != nil {
@@ -227,7 +227,7 @@ func TestManyPlaces(t *testing.T) {
 		name := "p" + strings.Repeat("x", i)
 		w.at[name] = shell.Place{ID: name, Dir: w.dir, Events: filepath.Join(w.dir, "none", name)}
 		if code := w.do(http.MethodGet, "/in/"+name+"/bash/bash_events/search", "", nil); code != http.StatusOK {
-			t.Fatalf("%s: %d", name, code)
+			t.Fatalf("%s: status = %d, want 200", name, code)
 		}
 	}
 	var found event

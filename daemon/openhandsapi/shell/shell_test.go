@@ -103,7 +103,7 @@ func (w *world) execute(body string) event {
 	w.t.Helper()
 	var e event
 	if status := w.do(http.MethodPost, "/api/bash/execute_bash_command", body, &e); status != http.StatusOK || e.Exit == nil {
-		w.t.Fatalf("%s: %d %+v", body, status, e)
+		w.t.Fatalf("%s: status = %d, want 200, event = %+v", body, status, e)
 	}
 	return e
 }
@@ -117,7 +117,7 @@ func (w *world) search(query string) page {
 	w.t.Helper()
 	var p page
 	if status := w.do(http.MethodGet, "/api/bash/bash_events/search?"+query, "", &p); status != http.StatusOK {
-		w.t.Fatalf("%s: %d", query, status)
+		w.t.Fatalf("%s: status = %d, want 200", query, status)
 	}
 	return p
 }
@@ -147,7 +147,7 @@ func TestCommands(t *testing.T) {
 			tt.stdout = text(e.Stdout)
 		}
 		if *e.Exit != tt.code || text(e.Stdout) != tt.stdout || text(e.Stderr) != tt.stderr || e.Kind != "BashOutput" || e.Order != 0 {
-			t.Errorf("%s: %d %q %q", tt.body, *e.Exit, text(e.Stdout), text(e.Stderr))
+			t.Errorf("%s: exit code = %d, stdout = %q, stderr = %q", tt.body, *e.Exit, text(e.Stdout), text(e.Stderr))
 		}
 		var command event
 		if w.do(http.MethodGet, "/api/bash/bash_events/"+e.Command, "", &command); command.Kind != "BashCommand" || !command.Time.Before(e.Time) {
@@ -169,7 +169,7 @@ func TestCommandsThatAreNone(t *testing.T) {
 	} {
 		var got struct{ Detail json.RawMessage }
 		if status := w.do(http.MethodPost, "/api/bash/start_bash_command", body, &got); status != http.StatusUnprocessableEntity || string(got.Detail) != want {
-			t.Errorf("%s: %d %s", body, status, got.Detail)
+			t.Errorf("%s: status = %d, want 422, detail = %s", body, status, got.Detail)
 		}
 	}
 	if _, err := os.Stat(w.dir); err == nil {
@@ -186,7 +186,7 @@ func TestACommandEndsInTime(t *testing.T) {
 	}
 	e := usual(t).execute(`{"command":"echo here; setsid sleep 100 & wait","timeout":1}`)
 	if *e.Exit != -1 || text(e.Stdout) != "here\n" {
-		t.Errorf("%d %q", *e.Exit, text(e.Stdout))
+		t.Errorf("the exit code = %d, stdout = %q", *e.Exit, text(e.Stdout))
 	}
 }
 
@@ -247,7 +247,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=101", "kind__eq=X", "sort_order=UP", "command_id__eq=z", "timestamp__lt=q", "order__gt=a"} {
 		if status := w.do(http.MethodGet, "/api/bash/bash_events/search?"+query, "", nil); status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d", query, status)
+			t.Errorf("%s: status = %d, want 422", query, status)
 		}
 	}
 }
@@ -411,7 +411,7 @@ func TestACommandIsStopped(t *testing.T) {
 	}
 	for id, want := range map[string]int{"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11": http.StatusNotFound, "x": http.StatusUnprocessableEntity} {
 		if code := w.do(http.MethodPost, path(id), "", nil); code != want {
-			t.Errorf("%s: %d, want %d", id, code, want)
+			t.Errorf("%s: status = %d, want %d", id, code, want)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func TestFailuresHaveTheServersForm(t *testing.T) {
 		"/api/file/%2e%2e/../v1/models": {http.StatusBadRequest, `{"detail":"The path must not contain \"..\"."}`},
 	} {
 		if status, body := failure(t, at, path); status != want.status || body != want.body {
-			t.Errorf("%s: %d %s", path, status, body)
+			t.Errorf("%s: status = %d, body = %s, want %d %s", path, status, body, want.status, want.body)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func TestASocketThatIsRefused(t *testing.T) {
 	}
 	for _, path := range []string{"/sockets/events/%2e%2e", "/sockets/%2e%2e/events/x?session_api_key=" + clientKey} {
 		if _, status := dial(t, at, path); status != http.StatusBadRequest {
-			t.Errorf("%s: %d, want 400", path, status)
+			t.Errorf("%s: status = %d, want 400", path, status)
 		}
 	}
 }

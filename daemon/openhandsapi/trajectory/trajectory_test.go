@@ -81,7 +81,7 @@ func TestAnArchiveHasTheConversationAndNoSecrets(t *testing.T) {
 	w := get(id)
 	name := strings.ReplaceAll(id, "-", "")
 	if w.Code != http.StatusOK || w.Header().Get("Content-Disposition") != `attachment; filename="`+name+`.zip"` {
-		t.Fatalf("%d %v", w.Code, w.Header())
+		t.Fatalf("status = %d, want 200, header = %v", w.Code, w.Header())
 	}
 	archive, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
 	if err != nil {

@@ -39,7 +39,7 @@ func TestTheListOfWorkspaces(t *testing.T) {
 		{"GET", "", "", `OK {"workspaceParents":[{"id":"/b","name":"b","path":"/b"}],"workspaces":[` + b + `]}`},
 	} {
 		if got := do(tt.method, "/api/workspaces"+tt.path, tt.body); got != tt.want {
-			t.Errorf("%s %s: %s\nwant %s", tt.method, tt.path, got, tt.want)
+			t.Errorf("%s %s: answer = %s\nwant %s", tt.method, tt.path, got, tt.want)
 		}
 	}
 	for _, broken := range []string{"{", `{"schema_version":2}`} {
