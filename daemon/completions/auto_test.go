@@ -151,7 +151,7 @@ func TestAConversationStaysWithTheAgentThatAutoChose(t *testing.T) {
 			g := apitest.Serve(t, b, r.config)
 			f := apitest.Parse(t, g.Chat(autoAsk("first", apitest.Streamed), header...))
 			if !strings.HasPrefix(f.Reasoning(), "Routed to Cook (chosen by the model)\n") || f.Chunks[0].Model != "openhands_agent_cook" {
-				t.Errorf("%q %s", f.Reasoning(), f.Chunks[0].Model)
+				t.Errorf("the reasoning = %q, the model = %s", f.Reasoning(), f.Chunks[0].Model)
 			}
 			answer.Store("Writer")
 			body := `{"model":"auto","messages":[{"role":"user","content":"first"},{"role":"assistant","content":` + fmt.Sprintf("%q", f.Text()) + `},{"role":"user","content":"second"}]}`
@@ -198,7 +198,7 @@ func TestAutoIsThereWithTwoAgentsOnly(t *testing.T) {
 		t.Error(diff)
 	}
 	if m := list.Data[len(list.Data)-1]; !strings.Contains(m.Description, "Go Expert") || m.Extension.Kind != "auto" {
-		t.Errorf("%+v", m)
+		t.Errorf("the last model = %+v", m)
 	}
 	apitest.Envelope(t, g.Chat(autoAsk("hi"), "Authorization", "Bearer "+apitest.LimitedKey), http.StatusNotFound, "model_not_found", "model")
 

@@ -26,7 +26,7 @@ func TestTheTitleOfOpencodeReachesNoAgent(t *testing.T) {
 	title := `{"role":"system","content":"You are a title generator. You output ONLY a thread title. Nothing else."},{"role":"user","content":"Generate a title for this conversation:\n"},` + userMessage
 	res := g.Chat(apitest.Messages(title, apitest.Streamed), session, "ses_1")
 	if f := apitest.Parse(t, res); f.Text() != "Fixing Tests" || res.Header.Get("X-OpenHands-Task") != "plain_title_generation" {
-		t.Errorf("%q, %v", f.Text(), res.Header)
+		t.Errorf(`the text = %q, want "Fixing Tests", the header = %v`, f.Text(), res.Header)
 	}
 	if res := g.Chat(apitest.Messages(systemMain+userMessage, withTools, apitest.Streamed), session, "ses_1"); res.Header.Get("X-OpenHands-Reconciled") != "new" {
 		t.Errorf("headers %v", res.Header)
@@ -146,7 +146,7 @@ func TestMessagesDuringARunArePartOfTheChat(t *testing.T) {
 	close(gate)
 	apitest.Parse(t, g.Finish(first))
 	if f := apitest.Parse(t, g.Finish(second)); f.Text() != "done" || second.Header.Get("X-OpenHands-Reconciled") != "continued" {
-		t.Errorf("%q, %v", f.Text(), second.Header)
+		t.Errorf(`the text = %q, want "done", the header = %v`, f.Text(), second.Header)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestImagesThatTheModelCannotSeeAreToldOf(t *testing.T) {
 	for model, noted := range map[string]bool{"openhands_default": false, "openhands_cheap": true} {
 		body := strings.Replace(apitest.Messages(image, apitest.Streamed), "openhands_default", model, 1)
 		if text := apitest.Parse(t, g.Chat(body)).Text(); strings.Contains(text, "cannot see images") != noted || !strings.HasPrefix(text, "You said: look") {
-			t.Errorf("%s: %q", model, text)
+			t.Errorf("%s: text = %q", model, text)
 		}
 	}
 	if text := apitest.Parse(t, g.Chat(strings.Replace(apitest.Ask("hi", apitest.Streamed), "default", "cheap", 1))).Text(); strings.Contains(text, "images") {

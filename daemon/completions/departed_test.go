@@ -57,7 +57,7 @@ func TestAnotherModelIsRefusedHoweverTheConversationIsNamed(t *testing.T) {
 				b.NoSwitch = true
 				g := apitest.Serve(t, b)
 				if res := way.first(g, "openhands_agent_cook", "one"); res.Status != http.StatusOK {
-					t.Fatalf("%d %s", res.Status, res.Body)
+					t.Fatalf("status = %d, want 200, body = %s", res.Status, res.Body)
 				}
 				apitest.Envelope(t, way.next(g, next, "two"), http.StatusConflict, "model_mismatch", "model")
 			})
@@ -76,7 +76,7 @@ func TestAnAgentThatWasRemovedGoesOnInItsConversations(t *testing.T) {
 			b.NoSwitch = true
 			g := apitest.Serve(t, b)
 			if res := way.first(g, "openhands_agent_cook", "one"); res.Status != http.StatusOK {
-				t.Fatalf("%d %s", res.Status, res.Body)
+				t.Fatalf("status = %d, want 200, body = %s", res.Status, res.Body)
 			}
 			b.SetProfiles(agentapi.Profile{Name: "cheap", Model: "p/cheap", Active: true})
 			// Who asks for a model that is not known has the list renewed.

@@ -52,7 +52,7 @@ func calledBy(t testing.TB, res apitest.Response) apitest.Called {
 	}
 	choice := body.Choices[0]
 	if choice.Message.Content != nil || len(choice.Message.Calls) != 1 || choice.Message.Calls[0].Type != "function" {
-		t.Fatalf("%s", res.Body)
+		t.Fatalf("the answer = %s, want one call of a function without content", res.Body)
 	}
 	call := choice.Message.Calls[0]
 	return apitest.Called{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments, Finish: choice.Finish, Reasoning: choice.Message.Reasoning}.Of(c.ID, res.Header.Get(apitest.HeaderID))

@@ -74,7 +74,7 @@ func TestHousekeepingFallsBackToTheRule(t *testing.T) {
 			t.Parallel()
 			g := apitest.Serve(t, echo(), change)
 			if got := apitest.Completed(t, g.Chat(apitest.Ask(apitest.TitlePrompt))).Text(); got != `{"title":"boil an egg"}` {
-				t.Errorf("%q", got)
+				t.Errorf("the title = %q", got)
 			}
 			g.Scrape(`ohgw_housekeeping_total{by="rule",task="title_generation"} 1`)
 		})
@@ -107,7 +107,7 @@ func TestHousekeepingTakesNoPlaceAmongTheRuns(t *testing.T) {
 		running := g.Send(g.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("work", apitest.Streamed), chatID, "c-1"))
 		synctest.Wait()
 		if got := apitest.Completed(t, g.Chat(apitest.Ask(apitest.TitlePrompt), chatID, "c-1")).Text(); got != `{"title":"boil an egg"}` {
-			t.Errorf("%q", got)
+			t.Errorf("the title = %q", got)
 		}
 		close(gate)
 		g.Finish(running)
@@ -168,14 +168,14 @@ func TestTheUtilityModelIsListedForThoseWhoMayUseIt(t *testing.T) {
 		return ids
 	}
 	if got := strings.Join(ids(with), " "); got != "openhands openhands_cheap openhands_default openhands_utility" && got != "openhands openhands_default openhands_cheap openhands_utility" {
-		t.Errorf("%s", got)
+		t.Errorf("the models = %s", got)
 	}
 	for name, got := range map[string][]string{
 		"without a plain model":       ids(without),
 		"for a token of other models": ids(with, "Authorization", "Bearer "+apitest.LimitedKey),
 	} {
 		if strings.Contains(strings.Join(got, " "), "utility") {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: models = %v, want none for utilities", name, got)
 		}
 	}
 	limited := with.Chat(strings.Replace(apitest.Ask("hi"), "openhands_default", "openhands_utility", 1), "Authorization", "Bearer "+apitest.LimitedKey)
@@ -202,7 +202,7 @@ func TestWhatAProviderSaysOfATaskIsInNoLog(t *testing.T) {
 	res := g.Chat(strings.Replace(apitest.Ask("boil an egg"), "openhands_default", "openhands_utility", 1))
 	apitest.Envelope(t, res, http.StatusBadGateway, "llm_error", "")
 	if logs := g.Logs.String(); strings.Contains(logs, "egg") || strings.Count(logs, "LLMBadRequestError") != 2 {
-		t.Errorf("%s", logs)
+		t.Errorf("the log = %s", logs)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestOnlySoManyTasksAreAskedOfTheModelAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := apitest.Completed(t, g.Chat(apitest.Ask(apitest.TitlePrompt))).Text(); got != `{"title":"boil an egg"}` {
-			t.Errorf("%q", got)
+			t.Errorf("the title = %q", got)
 		}
 		res := g.Chat(utility)
 		if apitest.Envelope(t, res, http.StatusTooManyRequests, "rate_limit_exceeded", ""); res.Header.Get("Retry-After") == "" {

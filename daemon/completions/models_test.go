@@ -57,7 +57,7 @@ func TestModelsFitTheSchemaAndHaveATimeAndAnOwner(t *testing.T) {
 	}
 	for _, m := range list.Data {
 		if m.Created <= 0 || m.OwnedBy != "openhands" || m.Object != "model" || m.Name == "" {
-			t.Errorf("%+v", m)
+			t.Errorf("the model = %+v", m)
 		}
 	}
 	want := openai.Model{
@@ -391,7 +391,7 @@ func TestRoutesForgiveBaseURLs(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/chat/completions", "/chat/completions", "/v1//chat//completions/", "/chat/completions/"} {
 		if got := apitest.Completed(t, g.Do(http.MethodPost, path, apitest.Ask("hi"))).Text(); got != "hello" {
-			t.Errorf("%s: %q", path, got)
+			t.Errorf(`%s: text = %q, want "hello"`, path, got)
 		}
 	}
 }
@@ -521,7 +521,7 @@ func TestAnAgentIsListedWithItsOwnNameAndDescription(t *testing.T) {
 	}
 	m := list.Data[0]
 	if m.Name != "Go Expert" || m.Description != "Knows Go." || m.Info.Meta.Description != "Knows Go." || m.Extension.Agent != "Go Expert" || m.Extension.LLM != "openai/slow" {
-		t.Errorf("%+v", m)
+		t.Errorf("the model = %+v", m)
 	}
 	res := g.Do(http.MethodPost, "/v1/chat/completions", `{"model":"openhands_agent_go","messages":[{"role":"user","content":"hi"}]}`)
 	apitest.Envelope(t, g.Chat(`{"model":"openhands_agent_go","messages":[{"role":"user","content":"hi"}]}`, "Authorization", "Bearer "+apitest.LimitedKey), http.StatusNotFound, "model_not_found", "model")
@@ -529,6 +529,6 @@ func TestAnAgentIsListedWithItsOwnNameAndDescription(t *testing.T) {
 		t.Errorf("a limited token sees %d models", n)
 	}
 	if opened := b.Opened(); res.Status != http.StatusOK || len(opened) != 1 || opened[0].Profile != "agent_go" {
-		t.Errorf("%d %s %+v", res.Status, res.Body, opened)
+		t.Errorf("status = %d, want 200, body = %s, opened = %+v", res.Status, res.Body, opened)
 	}
 }

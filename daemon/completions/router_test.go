@@ -76,13 +76,13 @@ func TestAutoChoosesByTheActiveMetaProfile(t *testing.T) {
 			res := g.Chat(autoAsk(text))
 			if tt.code != "" {
 				if !strings.Contains(res.Body, `"code":"`+tt.code+`"`) || !strings.Contains(strings.ReplaceAll(res.Body, `\"`, `"`), tt.says) || len(b.Opened()) > 0 {
-					t.Errorf("%d %s", res.Status, res.Body)
+					t.Errorf("status = %d, body = %s", res.Status, res.Body)
 				}
 				return
 			}
 			apitest.Equal(t, "the model", res.Header.Get("X-OpenHands-Routed-To"), "openhands_"+tt.want)
 			if opened := b.Opened(); res.Status != http.StatusOK || len(opened) != 1 || opened[0].Profile != tt.want {
-				t.Errorf("%d %s, %+v", res.Status, res.Body, opened)
+				t.Errorf("status = %d, want 200, body = %s, opened = %+v", res.Status, res.Body, opened)
 			}
 			if tt.router == direct {
 				if got := asked[0].Messages[1].Text; got != "For is it {{ model_table }}? take one of cheap, deep-2, deep" {
@@ -112,6 +112,6 @@ func TestAutoIsThereWithAMetaProfileAlone(t *testing.T) {
 	second := g.Chat(body, header...)
 	apitest.Equal(t, "the model of the second message", second.Header.Get("X-OpenHands-Routed-To"), "openhands_deep")
 	if second.Status != http.StatusOK || len(asked) != 1 {
-		t.Errorf("%d %s, asked %d times", second.Status, second.Body, len(asked))
+		t.Errorf("status = %d, want 200, body = %s, asked %d times", second.Status, second.Body, len(asked))
 	}
 }

@@ -96,7 +96,7 @@ func (s *samples) sample(body string, slow time.Duration) {
 			continue
 		}
 		if got.status != http.StatusOK || !got.whole {
-			s.t.Errorf("%+v", got)
+			s.t.Errorf("the answer = %+v, want a whole one of status 200", got)
 			return
 		}
 		s.mu.Lock()

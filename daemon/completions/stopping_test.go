@@ -60,7 +60,7 @@ func TestAMessageWhileARunIsBeingStoppedIsAnswered(t *testing.T) {
 							w.shows = w.shows[:len(w.shows)-2]
 						}
 						if got := w.say(next); got != "You said: "+next {
-							t.Errorf("%d %q: %s", w.last.Status, got, w.last.Body)
+							t.Errorf("status = %d, text = %q, body = %s", w.last.Status, got, w.last.Body)
 						}
 						if w.last.Header.Get("X-OpenHands-Replayed") != "" {
 							t.Error("it was given the run that is being stopped")

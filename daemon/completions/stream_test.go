@@ -96,7 +96,7 @@ func TestAStreamIsDataLinesOnly(t *testing.T) {
 		g := apitest.Serve(t, apitest.Script(daemontest.Wait(30*time.Second), daemontest.Say("a\r\nb\u2028c"), daemontest.Finish("")))
 		res := g.Chat(apitest.Ask("go", apitest.Streamed))
 		if strings.ContainsAny(res.Body, "\r\u2028") {
-			t.Errorf("%q", res.Body)
+			t.Errorf("the stream = %q, want no CR and no U+2028", res.Body)
 		}
 		for frame := range strings.SplitSeq(strings.TrimSuffix(res.Body, "\n\n"), "\n\n") {
 			apitest.Begins(t, "frame", frame, "data: ")
@@ -240,7 +240,7 @@ func TestAFailureInAStreamIsOneFrameAndNothingAfterIt(t *testing.T) {
 	apitest.Lacks(t, "the body", res.Body, "[DONE]")
 	apitest.Ends(t, "the body", res.Body, "}}\n\n")
 	if res.Err != nil {
-		t.Errorf("%s, %v", res.Body, res.Err)
+		t.Errorf("the body = %s, the error = %v", res.Body, res.Err)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestAStreamAsksProxiesNotToBuffer(t *testing.T) {
 		"Content-Encoding": "", "Content-Length": "", "X-Content-Type-Options": "nosniff",
 	} {
 		if got := res.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s: header = %q, want %q", name, got, want)
 		}
 	}
 	if !apitest.UUIDForm.MatchString(res.Header.Get("X-OpenHands-ServerConversation-ID")) || !requestForm.MatchString(res.Header.Get("X-Request-Id")) {
@@ -308,7 +308,7 @@ func TestAnswerOnlyKeepsTheNotice(t *testing.T) {
 	t.Parallel()
 	g := apitest.Serve(t, apitest.Script(daemontest.Say("May I?"), daemontest.Confirm("make")), func(c *daemon.Config) { c.AnswerOnly = true })
 	if got := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed))).Text(); !strings.HasPrefix(got, "May I?\n\nThe agent waits for your confirmation") {
-		t.Errorf("%q", got)
+		t.Errorf("the text = %q", got)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestALongActionIsShownWholeBeforeAYes(t *testing.T) {
 		streamedText := apitest.Parse(t, g.Chat(apitest.Ask("go again", apitest.Streamed))).Text()
 		for _, got := range []string{plain.Text(), streamedText} {
 			if !strings.Contains(got, "````\n"+command+"\n````\n\nThe agent waits for your confirmation") {
-				t.Errorf("%q", got)
+				t.Errorf("the text = %q", got)
 			}
 		}
 	}

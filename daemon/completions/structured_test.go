@@ -311,12 +311,12 @@ func TestARunWithoutAnAnswerIsARefusal(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m := c.Choices[0].Message; m.Content != nil || !strings.Contains(m.Refusal, tc.says) || c.Choices[0].Finish != tc.finish {
-				t.Errorf("%s", res.Body)
+				t.Errorf("the completion = %s", res.Body)
 			}
 			stream := g.Chat(apitest.Ask("go", chatSchema, apitest.Streamed))
 			apitest.Equal(t, "streamed text", apitest.Parse(t, stream).Text(), "")
 			if !strings.Contains(stream.Body, `"refusal":"`) {
-				t.Errorf("%s", stream.Body)
+				t.Errorf("the stream = %s, want a refusal", stream.Body)
 			}
 			events := apitest.EventsOf(t, g.Respond(apitest.Input("go", responseSchema, apitest.Streamed)).Body)
 			m := events[len(events)-1].Object(t)
@@ -326,7 +326,7 @@ func TestARunWithoutAnAnswerIsARefusal(t *testing.T) {
 			}
 			apitest.Equal(t, "status", m.Status, tc.status)
 			if last := string(events[len(events)-1].Response); !strings.Contains(last, `{"type":"refusal","refusal":"`) || !strings.Contains(last, tc.says) {
-				t.Errorf("%s", last)
+				t.Errorf("the last event = %s, want the refusal", last)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 	apitest.Equal(t, "c.Choices[0].Message.Reasoning", c.Choices[0].Message.Reasoning, "$ go test ./...\n")
 	apitest.Equal(t, "c.Choices[0].FinishReason", c.Choices[0].FinishReason, "stop")
 	if !idForm.MatchString(c.ID) || c.Model != "openhands_default" || c.Extension != nil {
-		t.Errorf("%s", res.Body)
+		t.Errorf("the completion = %s", res.Body)
 	}
 	want := apitest.Usage{Prompt: 100, Completion: 20, Total: 120}
 	want.Details.Cached, want.Reasoning.Tokens = 40, 5
@@ -53,7 +53,7 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 		"Openai-Processing-Ms": regexp.MustCompile(`^\d+$`),
 	} {
 		if !form.MatchString(h.Get(name)) {
-			t.Errorf("%s: %q", name, h.Get(name))
+			t.Errorf("%s: header = %q", name, h.Get(name))
 		}
 	}
 	for name, want := range map[string]string{
@@ -62,7 +62,7 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 		"X-OpenHands-Ignored": "", "Access-Control-Allow-Origin": "", "Content-Encoding": "",
 	} {
 		if got := h.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s: header = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 		for i := range 3 {
 			line, err := r.ReadString('\n')
 			if want := time.Duration(i+1) * 15 * time.Second; line != " \n" || err != nil || time.Since(began) != want {
-				t.Errorf("%q, %v after %v, want white space after %v", line, err, time.Since(began), want)
+				t.Errorf("the line = %q, %v after %v, want white space after %v", line, err, time.Since(began), want)
 			}
 		}
 		body, err := io.ReadAll(r)
@@ -308,7 +308,7 @@ func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := apitest.Completed(t, apitest.Response{Status: 200, Body: " \n" + string(body)}); c.Text() != "done" {
-			t.Errorf("%s", body)
+			t.Errorf("the body = %s", body)
 		}
 	})
 }
@@ -338,7 +338,7 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 			t.Error(diff)
 		}
 		if body.Choices == nil {
-			t.Errorf("%s", res.Body)
+			t.Errorf("the body = %s, want choices", res.Body)
 		}
 		apitest.Size(t, "body.Choices", body.Choices, 0)
 		apitest.Equal(t, `body.Error["code"]`, body.Error["code"], "run_error")
@@ -372,7 +372,7 @@ func TestAnAgentThatTalksLeavesNoPlainClientWithoutBytes(t *testing.T) {
 		g := apitest.Serve(t, apitest.Script(append(steps, daemontest.Finish("done"))...))
 		res := g.Chat(apitest.Ask("slow"))
 		if c := apitest.Completed(t, res); c.Text() != "done" {
-			t.Errorf("%s", res.Body)
+			t.Errorf("the body = %s", res.Body)
 		}
 		if got := strings.Count(res.Body[:strings.Index(res.Body, "{")], "\n"); got != 4 {
 			t.Errorf("white space %d times in 62 s, want 4", got)
@@ -426,7 +426,7 @@ func TestEndsThatAPersonCanGoOnFromAreAnswers(t *testing.T) {
 					rest = after
 				}
 				if tc.text == nil && got.text != "" {
-					t.Errorf("%s: %q", kind, got.text)
+					t.Errorf("%s: text = %q, want none", kind, got.text)
 				}
 				if got.finish != tc.finish {
 					t.Errorf("%s: finish %q, want %q", kind, got.finish, tc.finish)
@@ -513,10 +513,10 @@ func TestProgressCanBeHidden(t *testing.T) {
 	t.Parallel()
 	g := apitest.Serve(t, apitest.Script(daemontest.Tool("ls"), daemontest.Finish("done")), func(c *daemon.Config) { c.HideProgress = true })
 	if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Choices[0].Message.Reasoning != "" || c.Text() != "done" {
-		t.Errorf("%+v", c)
+		t.Errorf("the completion = %+v", c)
 	}
 	if f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed))); f.Reasoning() != "" || strings.Contains(fmt.Sprint(f.Chunks), "reasoning") {
-		t.Errorf("%+v", f)
+		t.Errorf("the stream = %+v", f)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestRulesAnswerInTheShapeThatIsAskedFor(t *testing.T) {
 		housekeeping.Autocomplete: `{"text":""}`, housekeeping.Emoji: "💬", housekeeping.ImagePrompt: `{"prompt":"How do I boil an"}`,
 	} {
 		if got, ok := task.ByRule(prompts()[task]); !ok || got != want {
-			t.Errorf("%s: %s, want %s", task, got, want)
+			t.Errorf("%s: answer = %s, want %s", task, got, want)
 		}
 		if got, ok := task.Shaped(want); !ok || got != want {
 			t.Errorf("%s: what a rule says has not its own shape: %s", task, got)

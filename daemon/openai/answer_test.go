@@ -136,7 +136,7 @@ func TestExtensionsAreWhatTheirTypeSays(t *testing.T) {
 		t.Errorf("a heartbeat in the queue: %s", data)
 	}
 	if data := c.Finish(nil, openai.FinishStop, &openai.Extension{Cost: math.Inf(1)}); !json.Valid(data) {
-		t.Errorf("%s", data)
+		t.Errorf("the answer = %s, want valid JSON", data)
 	}
 }
 

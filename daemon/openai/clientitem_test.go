@@ -35,7 +35,7 @@ func TestAnItemIsListedAsItWasSent(t *testing.T) {
 			continue
 		}
 		if got := string(items[0].Wire("x")); got != tc[1] {
-			t.Errorf("%s: %s, want %s", name, got, tc[1])
+			t.Errorf("%s: item = %s, want %s", name, got, tc[1])
 		}
 		again := openai.ReadItem(items[0].Wire("x"))
 		if again.ID != "x" || again.Kind != items[0].Kind || again.Role != items[0].Role || again.Text != items[0].Text || string(again.Wire("x")) != tc[1] {
@@ -43,7 +43,7 @@ func TestAnItemIsListedAsItWasSent(t *testing.T) {
 		}
 	}
 	if item := openai.ReadItem([]byte("x")); item.Kind != "" {
-		t.Errorf("%+v", item)
+		t.Errorf("the item = %+v, want no kind", item)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestAddedMessagesAreTakenOffAMessage(t *testing.T) {
 		said := text.Draw(r, "said")
 		message := openai.QuoteAdded(turns, 64<<10) + said
 		if got := openai.WithoutAdded(message); got != said {
-			r.Fatalf("%q, of %q", got, message)
+			r.Fatalf("the message without the addition = %q, of %q", got, message)
 		}
 	})
 	for _, said := range []string{"Messages that were added to this conversation, quoted as background:\n\nx", "Earlier turns"} {
@@ -90,7 +90,7 @@ func FuzzParseItems(f *testing.F) {
 		for _, item := range items {
 			wire := item.Wire("x")
 			if !json.Valid(wire) || strings.Contains(string(wire), "\n") {
-				t.Fatalf("%s", wire)
+				t.Fatalf("the wire = %s, want one line of JSON", wire)
 			}
 			if again := openai.ReadItem(wire); again.ID != "x" || again.Kind != item.Kind || again.Role != item.Role || again.Text != item.Text {
 				t.Fatalf("%s is read as %+v, was %+v", wire, again, item)

@@ -487,7 +487,7 @@ func TestTheBytesOfAnImageDecideItsType(t *testing.T) {
 	for _, label := range []string{"image/jpg", "IMAGE/JPEG", "image/svg+xml", "image/heic;x=y", "application/octet-stream", ""} {
 		r, err := openai.ParseChat([]byte(body(user(`[{"type":"image_url","image_url":{"url":"data:`+label+`;base64,`+payload+`"}}]`))), limits)
 		if err != nil || len(r.Images) != 1 || r.Images[0] != pixel {
-			t.Errorf("%s: %+v, %v", label, r, err)
+			t.Errorf("%s: request = %+v, %v", label, r, err)
 		}
 	}
 	for name, data := range map[string]string{

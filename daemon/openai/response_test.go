@@ -138,7 +138,7 @@ func TestTheBytesOfAnImageOfAResponseDecideItsType(t *testing.T) {
 	}
 	r, err := openai.ParseResponse(input(strings.Replace(pixel, "image/png", "image/jpg", 1)), limits)
 	if err != nil || len(r.Images) != 1 || r.Images[0] != pixel {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("the request = %+v, %v", r, err)
 	}
 	for name, data := range map[string]string{"BMP": "Qk0AAAAAAAAAAAAAAAAA", "ICO": "AAABAAEAEBAAAAEAIAA=", "cut off": pixel[len("data:image/png;base64,") : len(pixel)-20]} {
 		_, err := openai.ParseResponse(input("data:image/png;base64,"+data), limits)

@@ -175,11 +175,11 @@ func TestAPanicEndsItsJobAlone(t *testing.T) {
 				b.set("")
 				fine := tt.fine || tt.in == "Ended"
 				if fine != (err == nil) || !fine && rescue.Of(err) == nil || fine && text != "re: hello" {
-					t.Errorf("%q, %v", text, err)
+					t.Errorf("the text = %q, the error = %v", text, err)
 				}
 				synctest.Wait()
 				if s := m.Stats(); s.Running != 0 || s.Queued != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("the statistics = %+v, want no run", s)
 				}
 				said := logs.String()
 				if strings.Count(said, "msg=panic") != 1 || !strings.Contains(said, "broken_test.go") || !strings.Contains(said, req.ConversationID) || strings.Contains(said, "abcdefgh") {

@@ -57,7 +57,7 @@ func TestSlotsGoToTheTokenWithTheFewestRuns(t *testing.T) {
 		}
 		w.wantRuns(23)
 		if s := w.m.Stats(); s.Running != 0 || s.Queued != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("the statistics = %+v, want no run", s)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestJobsWaitForRoomOfTheBackend(t *testing.T) {
 		want := func(running, queued int) {
 			w.t.Helper()
 			if s := w.m.Stats(); s.Running != running || s.Queued != queued {
-				w.t.Errorf("%+v, want %d running and %d queued", s, running, queued)
+				w.t.Errorf("the statistics = %+v, want %d running and %d queued", s, running, queued)
 			}
 		}
 		submit(5)

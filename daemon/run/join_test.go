@@ -47,7 +47,7 @@ func TestARequestDuringAnInterruptGetsItsOwnRun(t *testing.T) {
 					w.wantRuns(2)
 					w.b.conv(b.ConversationID()).letGo()
 					if text, res, err := w.read(b); text != "partly done" || res.Outcome != turn.Finished || err != nil {
-						t.Errorf("%q, %+v, %v", text, res, err)
+						t.Errorf(`the text = %q, want "partly done", the result = %+v, %v`, text, res, err)
 					}
 				})
 			})
@@ -112,7 +112,7 @@ func TestTheKeyOfARequestThatNeverBeganRuns(t *testing.T) {
 		first.Close()
 		w.b.conv(held.ConversationID()).letGo()
 		if res := w.mustRead(second); res.Answer != "re: hi" {
-			t.Errorf("%+v", res)
+			t.Errorf("the result = %+v", res)
 		}
 		w.wantRuns(2)
 		third := w.submit(keyed("hi"))
@@ -309,7 +309,7 @@ func TestARepeatDetaches(t *testing.T) {
 		b := w.submit(ask("wait"))
 		defer b.Close()
 		if text, _, err := w.read(b); text != "partly done" || err != nil {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf(`the text = %q, want "partly done", %v`, text, err)
 		}
 		w.wantRuns(1)
 	})

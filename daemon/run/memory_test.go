@@ -148,10 +148,10 @@ func TestARecordIsReadWhileItsConversationIsAtWork(t *testing.T) {
 		b := w.submit(first)
 		defer b.Close()
 		if text, _, err := w.read(b); text != "re: hi" || err != nil || time.Since(began) != 0 {
-			t.Errorf("%q, %v after %s", text, err, time.Since(began))
+			t.Errorf(`the text = %q, want "re: hi", %v after %s`, text, err, time.Since(began))
 		}
 		if s := w.m.Stats(); s.Running != 1 || s.Queued != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("the statistics = %+v, want one running", s)
 		}
 		w.b.conv(a.ConversationID()).letGo()
 		w.mustRead(a)

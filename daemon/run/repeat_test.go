@@ -103,7 +103,7 @@ func TestWhichOfSeveralJobsIsJoined(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := joins(tt.jobs, tt.q, now); got != tt.want {
-				t.Errorf("%d, want %d", got, tt.want)
+				t.Errorf("joins = %d, want %d", got, tt.want)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func TestStopEndsARunWithWhatWasDone(t *testing.T) {
 			t.Errorf("stopped %d runs", n)
 		}
 		if _, res, err := w.read(a); res.Outcome != turn.Interrupted || err != nil {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("the result = %+v, %v", res, err)
 		}
 		if took := time.Since(began); took != 0 {
 			t.Errorf("it took %s", took)
@@ -82,7 +82,7 @@ func TestStopReachesNothingElse(t *testing.T) {
 		}
 		w.b.conv(a.ConversationID()).letGo()
 		if res := w.mustRead(a); res.Outcome != turn.Finished {
-			t.Errorf("%+v", res)
+			t.Errorf("the result = %+v", res)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestARunOfAnEarlierProcessIsStopped(t *testing.T) {
 					t.Errorf("%d interrupts", n)
 				}
 				if _, res, err := w.read(a); (err != nil) != tt.fails || errors.Is(err, context.Canceled) || res.Outcome != turn.Interrupted {
-					t.Errorf("%+v, %v", res, err)
+					t.Errorf("the result = %+v, %v", res, err)
 				}
 			})
 		})
@@ -211,7 +211,7 @@ func TestAnotherTokenDoesNotEndTheGrace(t *testing.T) {
 		}
 		w.b.conv(mine.ConversationID).letGo()
 		if res := w.mustRead(again); res.Outcome != turn.Finished {
-			t.Errorf("%+v", res)
+			t.Errorf("the result = %+v", res)
 		}
 		w.mustRead(b)
 	})

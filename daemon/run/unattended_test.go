@@ -175,7 +175,7 @@ func TestRunOfSomebodyElseAfterThatOfADeadProcessGoesOn(t *testing.T) {
 				}
 				c.letGo()
 				if res := next.mustRead(a); res.Answer != "re: go on" {
-					t.Errorf("%+v", res)
+					t.Errorf("the result = %+v", res)
 				}
 			})
 		})

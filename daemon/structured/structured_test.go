@@ -66,7 +66,7 @@ func TestFindTakesTheOneDocument(t *testing.T) {
 			t.Parallel()
 			got, err := compile(t, person).Find(text)
 			if err != nil || got != ada {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("the document = %q, %v, want %q", got, err, ada)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestFindTakesNothingThatDoesNotSatisfyTheSchema(t *testing.T) {
 			t.Parallel()
 			got, err := compile(t, person).Find(c.text)
 			if _, ok := errors.AsType[*structured.Flaw](err); !ok || got != "" || !strings.Contains(err.Error(), c.flaw) {
-				t.Errorf("%q, %v; want %q", got, err, c.flaw)
+				t.Errorf("the document = %q, %v; want the flaw %q", got, err, c.flaw)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestAnyObjectIsAnObject(t *testing.T) {
 		`see [1] and [2]`:              "",
 	} {
 		if got, err := structured.Any().Find(text); got != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q, %v", text, got, err)
+			t.Errorf("%s: document = %q, %v, want %q", text, got, err, want)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestFormAsksOnlyForWhatIsMissing(t *testing.T) {
 			l := &llm{says: c.says}
 			got, err := compile(t, person).Form(t.Context(), "Who is Ada?", c.answer, l.ask)
 			if err != nil || got != ada || len(l.prompts) != c.calls {
-				t.Errorf("%q, %v after %d calls", got, err, len(l.prompts))
+				t.Errorf("the document = %q, %v after %d calls, want %q after %d", got, err, len(l.prompts), ada, c.calls)
 			}
 		})
 	}
@@ -257,7 +257,7 @@ func TestFormTellsTheAnswerTheSchemaAndWhatIsWrong(t *testing.T) {
 		t.Error(diff)
 	}
 	if last := second[3]; second[2].Text != `{"name":"Ada","contacts":[]}` || last.Role != "user" || !strings.Contains(last.Text, "- at /contacts: minItems: got 0, want 1") {
-		t.Errorf("%+v", second[2:])
+		t.Errorf("the last messages = %+v", second[2:])
 	}
 }
 
@@ -293,7 +293,7 @@ func FuzzFind(f *testing.F) {
 			doc, err := schema.Find(text)
 			if err != nil {
 				if flaw, ok := errors.AsType[*structured.Flaw](err); !ok || len(flaw.Problems) == 0 || doc != "" {
-					t.Fatalf("%q: %q, %v", text, doc, err)
+					t.Fatalf("%q: document = %q, %v", text, doc, err)
 				}
 				continue
 			}

@@ -20,15 +20,10 @@ var unnamed = map[string]int{
 	"agentapi/engine/conversation": 8,
 	"daemon":                       26,
 	"daemon/apitest":               2,
-	"daemon/completions":           41,
 	"daemon/conversations":         7,
 	"daemon/gate":                  7,
 	"daemon/chats":                 4,
 	"daemon/clientitems":           2,
-	"daemon/housekeeping":          1,
-	"daemon/openai":                7,
-	"daemon/run":                   15,
-	"daemon/structured":            6,
 }
 
 // A failure that begins with a value does not say what was looked at.
