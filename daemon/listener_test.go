@@ -213,7 +213,7 @@ func TestFivePathsNeedNoKey(t *testing.T) {
 				want = http.StatusNotFound
 			}
 			if res := g.Do(method, path, "", "Authorization", ""); res.Status != want {
-				t.Errorf("%s %s: %d, want %d", method, path, res.Status, want)
+				t.Errorf("%s %s: status = %d, want %d", method, path, res.Status, want)
 			}
 		}
 		if res := g.Do(http.MethodGet, path, ""); res.Status != http.StatusOK && path != "/v1/v1" {

@@ -104,7 +104,7 @@ func TestOpenHandsOwnAPIIsOffUnlessAsked(t *testing.T) {
 	g := apitest.Serve(t, daemontest.New())
 	for _, path := range []string{"/api/conversations", "/sockets/events/x", "/server_info"} {
 		if res := g.Do(http.MethodGet, path, ""); res.Status != http.StatusNotFound {
-			t.Errorf("%s: %d, want 404", path, res.Status)
+			t.Errorf("%s: status = %d, want 404", path, res.Status)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
 			req.Host = tt.header[i+1]
 		}
 		if res := g.Finish(g.Send(req)); res.Status != tt.status {
-			t.Errorf("%s: %d, want %d", tt.name, res.Status, tt.status)
+			t.Errorf("%s: status = %d, want %d", tt.name, res.Status, tt.status)
 		}
 	}
 	for path, want := range map[string]string{
@@ -177,7 +177,7 @@ func TestForeignPagesReachNothingOfOpenHandsOwnAPI(t *testing.T) {
 		req := g.Request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
 		req.Header.Set(header, value)
 		if res := g.Finish(g.Send(req)); res.Status != http.StatusForbidden {
-			t.Errorf("%s: %d, want 403", header, res.Status)
+			t.Errorf("%s: status = %d, want 403", header, res.Status)
 		}
 	}
 	req := g.Request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
@@ -222,7 +222,7 @@ func TestABrowserComesBackFromALogin(t *testing.T) {
 		"of another prefix": {"GET", "/v1" + openPage, []string{"Authorization", ""}, 404},
 	} {
 		if res := g.Do(tt.method, tt.path, "", tt.header...); res.Status != tt.status {
-			t.Errorf("%s: %d %s", name, res.Status, res.Body)
+			t.Errorf("%s: status = %d, body = %s, want status %d", name, res.Status, res.Body, tt.status)
 		}
 	}
 	closed := apitest.Serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = &native{}, nativeTokens{} })

@@ -189,7 +189,7 @@ func TestARefusedTokenDoesNotWaitForOthers(t *testing.T) {
 	apitest.Refused(t, g.As(apitest.LimitedKey, "openhands_cheap", "go", apitest.Conversation))
 	close(gate)
 	if f := apitest.Parse(t, g.Finish(busy)); f.Text() != "done" {
-		t.Errorf("%q", f.Text())
+		t.Errorf(`the text = %q, want "done"`, f.Text())
 	}
 }
 
@@ -204,7 +204,7 @@ func TestAConversationWithoutAnOwnerIsNotBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res := g.As(apitest.Key, "openhands_default", "hi", apitest.Conversation); res.Status != http.StatusInsufficientStorage {
-		t.Errorf("%d %s", res.Status, res.Body)
+		t.Errorf("status = %d, want 507, body = %s", res.Status, res.Body)
 	}
 	if b.Runs() != 0 {
 		t.Error("it ran")

@@ -28,7 +28,7 @@ func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		res := g.Chat(apitest.Ask("go", apitest.Streamed))
 		if f := apitest.Parse(t, res); f.Text() != "one two" || f.End != "[DONE]" {
-			t.Errorf("%q, %q", f.Text(), f.End)
+			t.Errorf(`the text = %q, want "one two", the end = %q`, f.Text(), f.End)
 		}
 		apitest.Equal(t, "the number of runs", b.Runs(), 1)
 		apitest.Equal(t, "the number of interrupts", b.Interrupts(), 0)
@@ -65,7 +65,7 @@ func TestADetachedRunGoesOn(t *testing.T) {
 		g.Cut(apitest.Ask("go", apitest.Streamed), 2, "X-OpenHands-On-Disconnect", "detach")
 		time.Sleep(30 * time.Minute)
 		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "one two" {
-			t.Errorf("%q", c.Text())
+			t.Errorf(`the text = %q, want "one two"`, c.Text())
 		}
 		apitest.Equal(t, "the number of runs", b.Runs(), 1)
 		apitest.Equal(t, "the number of interrupts", b.Interrupts(), 0)
@@ -123,7 +123,7 @@ func TestARepeatOfAVeryLongAnswer(t *testing.T) {
 			t.Errorf("a stream from the middle: %d bytes", len(f.Text()))
 		}
 		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "end" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", c.Text(), b.Runs())
+			t.Errorf(`the text = %q, want "end", after %d runs`, c.Text(), b.Runs())
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestAnUnmarkedRepeatAfterABrokenConnectionJoins(t *testing.T) {
 		}
 		time.Sleep(time.Second) // the run goes on
 		if c := apitest.Completed(t, g.Chat(apitest.Ask("go"))); c.Text() != "done" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", c.Text(), b.Runs())
+			t.Errorf(`the text = %q, want "done", after %d runs`, c.Text(), b.Runs())
 		}
 		// And once more, after the end: it was delivered now.
 		apitest.Completed(t, g.Chat(apitest.Ask("go")))
@@ -195,7 +195,7 @@ func TestAnAnswerNobodyGotIsForTheNextWhoAsks(t *testing.T) {
 		g.Cut(apitest.Ask("go", apitest.Streamed), 1)
 		time.Sleep(20 * time.Second) // it ended within the grace, unread
 		if f := apitest.Parse(t, g.Chat(apitest.Ask("go", apitest.Streamed))); f.Text() != "done" || b.Runs() != 1 {
-			t.Errorf("%q, %d runs", f.Text(), b.Runs())
+			t.Errorf(`the text = %q, want "done", after %d runs`, f.Text(), b.Runs())
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestAnIdempotencyKeyIsAnsweredOnce(t *testing.T) {
 	first := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
 	second := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
 	if a, b := apitest.Completed(t, first), apitest.Completed(t, second); a.Text() != b.Text() || a.Usage != b.Usage {
-		t.Errorf("%+v, %+v", a, b)
+		t.Errorf("the completions = %+v, %+v", a, b)
 	}
 	const id = "X-OpenHands-ServerConversation-ID"
 	apitest.Equal(t, "first.header.Get(id)", first.Header.Get(id), second.Header.Get(id))
@@ -261,7 +261,7 @@ func TestAnIdempotencyKeySurvivesARestart(t *testing.T) {
 	g = apitest.Serve(t, b, state)
 	res := g.Chat(apitest.Ask("go"), "Idempotency-Key", "k1")
 	if c := apitest.Completed(t, res); c.Text() != "ok" || b.Runs() != 1 || res.Header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%q, %d runs, %v", c.Text(), b.Runs(), res.Header)
+		t.Errorf(`the text = %q, want "ok", after %d runs, the header = %v`, c.Text(), b.Runs(), res.Header)
 	}
 }
 
@@ -499,7 +499,7 @@ func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 			wg.Go(func() {
 				prompt := fmt.Sprint("turn ", i)
 				if c := apitest.Completed(t, g.Chat(apitest.Ask(prompt), "X-OpenHands-ServerConversation-ID", apitest.Conversation)); c.Text() != "re: "+prompt {
-					t.Errorf("%q", c.Text())
+					t.Errorf("the text = %q, want that of %q", c.Text(), prompt)
 				}
 			})
 			synctest.Wait()
@@ -593,12 +593,12 @@ func TestManyClientsAtOnce(t *testing.T) {
 			prompt := fmt.Sprint("prompt ", i)
 			if i%2 == 0 {
 				if c := apitest.Completed(t, g.Chat(apitest.Ask(prompt))); c.Text() != "re: "+prompt {
-					t.Errorf("%q", c.Text())
+					t.Errorf("the text = %q, want that of %q", c.Text(), prompt)
 				}
 				return
 			}
 			if f := apitest.Parse(t, g.Chat(apitest.Ask(prompt, apitest.Streamed))); f.Text() != "re: "+prompt || f.End != "[DONE]" {
-				t.Errorf("%q, %q", f.Text(), f.End)
+				t.Errorf("the text = %q, the end = %q, want those of %q", f.Text(), f.End, prompt)
 			}
 		})
 	}
@@ -626,10 +626,10 @@ func TestDrainLetsRunsEndAndRefusesNewOnes(t *testing.T) {
 			}
 		}
 		if r := g.Do(http.MethodGet, "/healthz", "", "Authorization", ""); r.Status != http.StatusOK || r.Body != `{"status":"draining"}`+"\n" {
-			t.Errorf("%d %s", r.Status, r.Body)
+			t.Errorf("status = %d, want 200, body = %s", r.Status, r.Body)
 		}
 		if f := apitest.Parse(t, g.Finish(res)); f.Text() != "one two" || f.End != "[DONE]" {
-			t.Errorf("%q, %q", f.Text(), f.End)
+			t.Errorf(`the text = %q, want "one two", the end = %q`, f.Text(), f.End)
 		}
 		if err := <-stopped; err != nil {
 			t.Error(err)
@@ -669,7 +669,7 @@ func TestARunThatSomebodyElseInterruptsIsAnAnswer(t *testing.T) {
 	g := apitest.Serve(t, apitest.Script(daemontest.Say("So far."), daemontest.Interrupted()))
 	res := g.Chat(apitest.Ask("go"))
 	if c := apitest.Completed(t, res); !strings.HasPrefix(c.Text(), "So far.\n\nThe run was interrupted.") || res.Header.Get("X-OpenHands-Run-Status") != "cancelled" {
-		t.Errorf("%q, %v", c.Text(), res.Header)
+		t.Errorf("the text = %q, the header = %v", c.Text(), res.Header)
 	}
 }
 
@@ -694,7 +694,7 @@ func TestHangingUpAnywhereLeavesNothing(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if s := g.Do(http.MethodGet, "/healthz", "").Body; !strings.Contains(s, `"running":0,"queued":0`) {
-			t.Errorf("%s", s)
+			t.Errorf("the health = %s", s)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestATokenForAllConversationsLooksAfterOthers(t *testing.T) {
 		{http.MethodPost, "/v1/responses/" + first.ID + "/cancel"},
 	} {
 		if res := g.By(apitest.JanitorKey, request[0], request[1], ""); res.Status != http.StatusOK {
-			t.Errorf("%s: %d %s", request, res.Status, res.Body)
+			t.Errorf("%s: status = %d, want 200, body = %s", request, res.Status, res.Body)
 		}
 		if strings.HasSuffix(request[1], "/interrupt") {
 			continue // the operator stops runs, too
@@ -64,7 +64,7 @@ func TestATokenForAllConversationsLooksAfterOthers(t *testing.T) {
 		apitest.Equal(t, "the conversation", strings.TrimPrefix(m.Conversation.ID, "conv_"), apitest.Conversation)
 		for _, bearer := range []string{apitest.Key, apitest.JanitorKey} {
 			if res := g.By(bearer, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusOK {
-				t.Errorf("%d %s", res.Status, res.Body)
+				t.Errorf("status = %d, want 200, body = %s", res.Status, res.Body)
 			}
 		}
 		if res := g.By(apitest.OtherKey, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusNotFound {
@@ -78,18 +78,18 @@ func TestATokenForAllConversationsLooksAfterOthers(t *testing.T) {
 	for _, m := range []apitest.Made{own, copied} {
 		apitest.Refused(t, g.As(apitest.Key, "openhands_default", "two", strings.TrimPrefix(m.Conversation.ID, "conv_")))
 		if res := g.By(apitest.Key, http.MethodGet, "/v1/responses/"+m.ID, ""); res.Status != http.StatusNotFound {
-			t.Errorf("%d %s", res.Status, res.Body)
+			t.Errorf("status = %d, want 404, body = %s", res.Status, res.Body)
 		}
 	}
 
 	if res := g.By(apitest.JanitorKey, http.MethodDelete, "/v1/responses/"+named.ID, ""); res.Status != http.StatusOK {
-		t.Errorf("%d %s", res.Status, res.Body)
+		t.Errorf("status = %d, want 200, body = %s", res.Status, res.Body)
 	}
 	if res := g.By(apitest.Key, http.MethodGet, "/v1/responses/"+named.ID, ""); res.Status != http.StatusNotFound {
 		t.Errorf("the deleted response: %d %s", res.Status, res.Body)
 	}
 	if res := g.By(apitest.JanitorKey, http.MethodDelete, path, ""); res.Status != http.StatusOK {
-		t.Errorf("%d %s", res.Status, res.Body)
+		t.Errorf("status = %d, want 200, body = %s", res.Status, res.Body)
 	}
 	if res := g.By(apitest.Key, http.MethodGet, path, ""); res.Status != http.StatusNotFound {
 		t.Errorf("the deleted conversation: %d %s", res.Status, res.Body)

@@ -57,7 +57,7 @@ func (g *Gateway) Items(id, query string, header ...string) ItemPage {
 	g.T.Helper()
 	res := g.Do(http.MethodGet, "/v1/conversations/"+id+"/items?"+query, "", header...)
 	if res.Status != http.StatusOK {
-		g.T.Fatalf("%d %s", res.Status, res.Body)
+		g.T.Fatalf("status = %d, want 200, body = %s", res.Status, res.Body)
 	}
 	var l ItemPage
 	if err := json.Unmarshal([]byte(res.Body), &l); err != nil {
@@ -100,7 +100,7 @@ func (g *Gateway) Post(path, body string, header ...string) map[string]any {
 	g.T.Helper()
 	res := g.Do(http.MethodPost, path, body, header...)
 	if res.Status != http.StatusOK {
-		g.T.Fatalf("%s: %d %s", path, res.Status, res.Body)
+		g.T.Fatalf("%s: status = %d, want 200, body = %s", path, res.Status, res.Body)
 	}
 	var v map[string]any
 	if err := json.Unmarshal([]byte(res.Body), &v); err != nil {

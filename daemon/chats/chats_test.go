@@ -125,7 +125,7 @@ func TestAFileThatCannotBeReadIsANewChat(t *testing.T) {
 		}
 		v := visit(t, registry(t, dir, time.Now()), id("c"), said("one", "1"), "two", "2")
 		if v.Planned() != "quoted" {
-			t.Errorf("%q: %s", text, v.Planned())
+			t.Errorf("%q: planned = %s, want quoted", text, v.Planned())
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestFinder(t *testing.T) {
 				return ""
 			}, tt.own)
 			if ok != (tt.source != "") || id.Source != tt.source || id.Value != tt.value || id.Rules != tt.rules {
-				t.Errorf("%+v, %v", id, ok)
+				t.Errorf("the chat's ID = %+v, found = %v", id, ok)
 			}
 		})
 	}

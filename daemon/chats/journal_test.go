@@ -331,7 +331,7 @@ func TestAFileWithoutEmptyLinesIsRead(t *testing.T) {
 	}
 	again.say("and now?", "this")
 	if turns := onDisk(t, again.r, w.id).Branches[0].Turns; again.conv != w.conv || len(turns) != 5 {
-		t.Errorf("%s, %d turns", again.kind, len(turns))
+		t.Errorf("the kind = %s with %d turns, want 5 in the same conversation", again.kind, len(turns))
 	}
 }
 

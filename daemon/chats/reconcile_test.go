@@ -201,7 +201,7 @@ func BenchmarkReconcile500Messages(b *testing.B) {
 	branches := [][]chats.Turn{known[:100], known[:200], known}
 	for b.Loop() {
 		if p := chats.Reconcile(chats.Rounds(history), branches, chats.Rules{Whole: true}); p.Kind != chats.Continued {
-			b.Fatalf("%+v", p)
+			b.Fatalf("the plan = %+v, want one that continues", p)
 		}
 	}
 }

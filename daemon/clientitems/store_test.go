@@ -147,7 +147,7 @@ func TestAFileThatCannotBeReadIsLeftAlone(t *testing.T) {
 				t.Errorf("Change: %v, called %v", err, called)
 			}
 			if data, err := os.ReadFile(path(dir)); err != nil || string(data) != tc.content {
-				t.Errorf("%q, %v", data, err)
+				t.Errorf("the file = %q, %v, want what it was", data, err)
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestTheFileIsWrittenAgain(t *testing.T) {
 		t.Errorf("the size of the file: %v, %v", info.Size(), err)
 	}
 	if rec := load(t, s); len(rec.Items) != 1 || rec.Items[0].ID != "kept" {
-		t.Errorf("%+v", rec)
+		t.Errorf("the record = %+v, want the one item that is kept", rec)
 	}
 }
 

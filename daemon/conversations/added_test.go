@@ -37,7 +37,7 @@ func TestACreatedConversationWaitsForItsFirstRun(t *testing.T) {
 		res := g.Do(http.MethodGet, apitest.ConversationsPath+"/"+name, "")
 		var got map[string]any
 		if err := json.Unmarshal([]byte(res.Body), &got); err != nil || fmt.Sprint(got) != fmt.Sprint(made) {
-			t.Errorf("%s: %s", name, res.Body)
+			t.Errorf("%s: conversation = %s, want %v", name, res.Body, made)
 		}
 	}
 	g.Lists(path, "user: I like tea.")
@@ -178,7 +178,7 @@ func TestItemsThatShareAnIDAreAllKept(t *testing.T) {
 		for n, id := range append(first, second[0], second[2]) {
 			res := g.Do(http.MethodGet, path+"/items/"+id, "")
 			if _, text, _ := strings.Cut(want[n], ": "); res.Status != http.StatusOK || !strings.Contains(res.Body, text) {
-				t.Errorf("%s: %d %s", id, res.Status, res.Body)
+				t.Errorf("%s: status = %d, want 200, body = %s", id, res.Status, res.Body)
 			}
 		}
 		// A reference has no content to compare.
@@ -197,7 +197,7 @@ func TestItemsAreRetrievedOneByOne(t *testing.T) {
 		var list struct{ Data []json.RawMessage }
 		res := g.Do(http.MethodGet, path+"/items?limit=100"+include, "")
 		if err := json.Unmarshal([]byte(res.Body), &list); err != nil || len(list.Data) < 8 {
-			t.Fatalf("%d, %v", len(list.Data), err)
+			t.Fatalf("%d items are listed, %v", len(list.Data), err)
 		}
 		for _, item := range list.Data {
 			var named struct{ ID string }
@@ -453,7 +453,7 @@ func TestAFileOfItemsThatCannotBeRead(t *testing.T) {
 			}
 			apitest.Equal(t, "runs", g.Backend.Runs(), 0)
 			if data, err := os.ReadFile(files[0]); err != nil || string(data) != content {
-				t.Errorf("%q, %v", data, err)
+				t.Errorf("the file = %q, %v", data, err)
 			}
 			apitest.Equal(t, "the status of DELETE", g.Do(http.MethodDelete, path, "").Status, http.StatusOK)
 		})

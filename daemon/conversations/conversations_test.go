@@ -24,7 +24,7 @@ func TestTheItemsOfAConversationAreWhatWasSaid(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 	if l.HasMore || *l.FirstID != l.Data[0]["id"] || *l.LastID != l.Data[4]["id"] {
-		t.Errorf("%+v", l)
+		t.Errorf("the list = %+v", l)
 	}
 	for _, item := range l.Data {
 		apitest.Equal(t, "the status", item["status"], "completed")
@@ -76,7 +76,7 @@ func TestTheListOfItemsFitsTheSchema(t *testing.T) {
 		res := g.Do(http.MethodGet, "/v1/conversations/"+apitest.Conversation+"/items?order=asc&"+query, "")
 		apitest.Valid(t, "response-item-list", []byte(res.Body))
 		if strings.Contains(res.Body, image) != shown || !strings.Contains(res.Body, `"type":"input_image"`) {
-			t.Errorf("%q: %s", query, res.Body)
+			t.Errorf("%q: items = %s", query, res.Body)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestActionsAreItemsForWhoAsks(t *testing.T) {
 	}
 	for _, name := range []string{"include", "include[]"} {
 		if got := g.Items(apitest.Conversation, name+"=openhands.actions&order=asc").Said(); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: items say %q, want %q", name, got, want)
 		}
 	}
 }

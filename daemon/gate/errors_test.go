@@ -138,7 +138,7 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 			xsr := map[bool]string{true: "false"}[tc.final]
 			for header, want := range map[string]string{"Retry-After": tc.retryAfter, "X-Should-Retry": xsr, "X-OpenHands-Run-Status": tc.run} {
 				if got := res.Header.Get(header); got != want {
-					t.Errorf("%s: %q, want %q", header, got, want)
+					t.Errorf("%s: header = %q, want %q", header, got, want)
 				}
 			}
 			if want := map[bool]string{true: "Bearer"}[tc.status == 401]; res.Header.Get("WWW-Authenticate") != want {
@@ -398,7 +398,7 @@ func TestARefusedKeyIsNotEchoed(t *testing.T) {
 		res := g.Chat(apitest.Ask("hi"), "Authorization", "", header, value)
 		apitest.Envelope(t, res, http.StatusUnauthorized, "invalid_api_key", "")
 		if strings.Contains(res.Body+fmt.Sprint(res.Header), "7777") {
-			t.Errorf("%s: %s %v", header, res.Body, res.Header)
+			t.Errorf("%s: body = %s, header = %v, want no 7777", header, res.Body, res.Header)
 		}
 	}
 }

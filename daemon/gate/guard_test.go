@@ -50,7 +50,7 @@ func TestHostNames(t *testing.T) {
 				continue // net/http refuses it by itself
 			}
 			if res.Status != want {
-				t.Errorf("%s: %d, want %d", host, res.Status, want)
+				t.Errorf("%s: status = %d, want %d", host, res.Status, want)
 			}
 		}
 		for _, r := range []*http.Request{
@@ -73,7 +73,7 @@ func noCORS(t *testing.T, res apitest.Response) {
 	t.Helper()
 	for name := range res.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
-			t.Errorf("%s: %q", name, res.Header.Get(name))
+			t.Errorf("%s: header = %q", name, res.Header.Get(name))
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 			apitest.Envelope(t, res, http.StatusForbidden, "forbidden_origin", "")
 			noCORS(t, res)
 			if t.Failed() {
-				t.Fatalf("%s: %s", name, r.Method)
+				t.Fatalf("%s: method = %s", name, r.Method)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	untouched(t, b, asked)
 	for _, site := range []string{"same-origin", "none"} {
 		if res := g.Do(http.MethodGet, "/v1/models", "", "Sec-Fetch-Site", site); res.Status != http.StatusOK {
-			t.Errorf("%s: %d", site, res.Status)
+			t.Errorf("%s: status = %d, want 200", site, res.Status)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestRequestsOfHTTP10NeedNoHost(t *testing.T) {
 		ln := apitest.NewPipes()
 		apitest.ServeOn(t, ln, daemontest.New("default"))
 		if _, _, res := apitest.ExchangeOn(t, ln, sent); res.Status != want {
-			t.Errorf("%q: %d, want %d", sent, res.Status, want)
+			t.Errorf("%q: status = %d, want %d", sent, res.Status, want)
 		}
 	}
 }

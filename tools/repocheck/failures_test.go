@@ -18,12 +18,6 @@ import (
 var unnamed = map[string]int{
 	"agentapi/engine":              48,
 	"agentapi/engine/conversation": 8,
-	"daemon":                       26,
-	"daemon/apitest":               2,
-	"daemon/conversations":         7,
-	"daemon/gate":                  7,
-	"daemon/chats":                 4,
-	"daemon/clientitems":           2,
 }
 
 // A failure that begins with a value does not say what was looked at.
