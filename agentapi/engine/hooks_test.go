@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -186,11 +185,7 @@ func TestAnInterruptEndsAHook(t *testing.T) {
 	w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", "touch begun; sleep 1000"}))
 	w.llm.Reply(llmtest.Finish("ok"))
 	over := w.background("go")
-	for begun := filepath.Join(w.workspace, "begun"); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(begun); err == nil {
-			break
-		}
-	}
+	w.awaitFile("begun")
 	if err := w.open().Interrupt(w.ctx()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestShellOfAOneShotEndsWithIt(t *testing.T) {
@@ -33,11 +33,8 @@ func TestShellOfAOneShotEndsWithIt(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 6000 { // it ends beside us
-		if syscall.Kill(pid, 0) != nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the shell goes on")
+	waittest.Until(t, waittest.Patience, "the shell ends", func() (any, bool) { // after Close returns
+		err := syscall.Kill(pid, 0)
+		return err, err != nil
+	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -264,17 +265,15 @@ func TestScenario44TitleIsFound(t *testing.T) {
 	w.llm.On(llmtest.Says("hi"), llmtest.Text("hello"), llmtest.Text("again"))
 	w.say("hi")
 	title := ""
-	for range 1000 { // it comes when it comes, beside the run
+	waittest.Until(t, waittest.Patience, "the title is stored", func() (any, bool) { // beside the run
 		var meta struct{ Title string }
 		data, err := os.ReadFile(filepath.Join(w.dir(), "meta.json"))
 		if err != nil || json.Unmarshal(data, &meta) != nil {
 			t.Fatalf("meta.json %s, %v", data, err)
 		}
-		if title = meta.Title; title != "" {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		title = meta.Title
+		return string(data), title != ""
+	})
 	if want := long[:47] + "..."; title != want || len(title) != 50 {
 		t.Errorf("title %q, want %q", title, want)
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -251,13 +251,9 @@ func TestMCPServerIsStartedWhenItIsNeededAndShared(t *testing.T) {
 		t.Error("the server ended while somebody uses it")
 	}
 	remove(two)
-	for range 6000 {
-		if !lives(pids[1]) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the server goes on without a user")
+	waittest.Until(t, waittest.Patience, "the server without a user ends", func() (any, bool) {
+		return "the server runs", !lives(pids[1])
+	})
 }
 
 // lives reports whether a process runs; it can know that only on Linux.

@@ -4,11 +4,8 @@ package engine_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -32,11 +29,7 @@ func TestWhatAStoppedCommandHasWrittenIsKept(t *testing.T) {
 			})
 			w.llm.Reply(terminal(tt.command), llmtest.Text("on it"))
 			over := w.background("go")
-			for ready := filepath.Join(w.workspace, "ready"); ; time.Sleep(5 * time.Millisecond) {
-				if _, err := os.Stat(ready); err == nil {
-					break
-				}
-			}
+			w.awaitFile("ready")
 			if err := w.open().Interrupt(w.ctx()); err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -375,6 +376,15 @@ func (w *world) awaitLog(want string) {
 			events = append(events, e)
 		}
 	}
+}
+
+// awaitFile waits until the workspace has the file.
+func (w *world) awaitFile(name string) {
+	w.t.Helper()
+	waittest.Until(w.t, waittest.Patience, "the file "+name+" is there", func() (any, bool) {
+		_, err := os.Stat(filepath.Join(w.workspace, name))
+		return err, err == nil
+	})
 }
 
 // awaitAction waits until the log ends with an action.

@@ -14,12 +14,7 @@ import (
 // go down: a test that waits for something asks for it (waittest.Until) or runs in a bubble of
 // synctest, where a sleep takes no time.
 var slept = map[string]int{
-	"agentapi/engine/hooks_test.go":         1, // a poll
 	"agentapi/engine/idle_test.go":          1, // in the bubbles of its users
-	"agentapi/engine/idle_unix_test.go":     1, // a poll
-	"agentapi/engine/lifecycle_test.go":     1, // a poll
-	"agentapi/engine/mcp_test.go":           1, // a poll
-	"agentapi/engine/stopped_unix_test.go":  1, // a poll
 	"agentapi/engine/tool/mcp/mcp_test.go":  1, // the process of a server that does not answer
 	"cli/canary_e2e_test.go":                1, // samples the processes until the test ends
 	"daemon/completions/samples_test.go":    3, // slow answers and random pauses
