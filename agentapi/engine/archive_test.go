@@ -96,7 +96,7 @@ func TestAnArchiveIsUnpackedWithoutWhatIsNotAConversations(t *testing.T) {
 	}
 	state, err := os.ReadFile(filepath.Join(dir, packedHex, "base_state.json"))
 	if err != nil || strings.Contains(string(state), "***") || !strings.Contains(string(state), `"working_dir":"/elsewhere"`) {
-		t.Errorf("%s, %v", state, err)
+		t.Errorf("the packed state = %s, %v, want one in /elsewhere without masks", state, err)
 	}
 	if _, err := b.Library().Import(t.Context(), from); !errors.Is(err, control.ErrTaken) {
 		t.Errorf("a second time: %v", err)

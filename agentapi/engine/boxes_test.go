@@ -110,7 +110,7 @@ func TestARunWithoutABoxFails(t *testing.T) {
 		}
 	})
 	if res, err := turn.Run(w.ctx(), w.open(), turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err == nil && res.Outcome != turn.Failed {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the outcome %d", res, turn.Failed)
 	} else if text := fmt.Sprintf("%v %+v", err, res.Cause); !strings.Contains(text, "the kernel says no") || !errors.Is(err, agentapi.ErrSandbox) {
 		t.Error(text)
 	}

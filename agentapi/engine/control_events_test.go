@@ -141,7 +141,7 @@ func TestSearchFilters(t *testing.T) {
 		}
 		page, err := c.Search(t.Context(), id, control.EventQuery{EventFilter: test.f, Limit: 100})
 		if got := idsOf(t, page.Events); err != nil || !slices.Equal(got, want) || page.Next != "" {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: events = %v, next page %q, %v, want %v on one page", name, got, page.Next, err, want)
 		}
 		if n, err := c.CountEvents(t.Context(), id, test.f); n != len(want) || err != nil {
 			t.Errorf("%s: %d events, %v", name, n, err)

@@ -93,7 +93,7 @@ func TestListsInEveryOrder(t *testing.T) {
 	}
 	for status, want := range map[event.Status]int{"": 5, event.Finished: 2, event.Idle: 3, event.Running: 0} {
 		if n, err := c.Count(t.Context(), status); n != want || err != nil {
-			t.Errorf("%q: %d, %v, want %d", status, n, err, want)
+			t.Errorf("status %q: count = %d, %v, want %d", status, n, err, want)
 		}
 	}
 	page, err := c.List(t.Context(), control.ListQuery{Limit: 1})

@@ -210,7 +210,7 @@ func TestToolsOfSettingsOfAllVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tools, builtin := string(state.Agent.Tools), string(state.Agent.Builtin); tools != want[0] || builtin != want[1] {
-			t.Errorf("%s: %s, %s", members, tools, builtin)
+			t.Errorf("%s: tools = %s, default tools = %s, want %s and %s", members, tools, builtin, want[0], want[1])
 		}
 	}
 }

@@ -65,15 +65,15 @@ func TestExtensionsSayWhatIsLoadedAndWhyNot(t *testing.T) {
 		servers[s.Name] = s
 	}
 	if s := servers["works"]; s.State != agentapi.ServerConnected || !cmp.Equal(s.Tools, []string{"works_echo", "works_grow"}) || s.Transport != "stdio" {
-		t.Errorf("%+v", s)
+		t.Errorf("the server that works = %+v, want it connected with its tools", s)
 	}
 	for name, reason := range map[string]string{"absent": "no such file", "gone": "refused", "says": "the log of ohgw serve has what it printed", "vague": "transport must be"} {
 		if s := servers[name]; s.State != agentapi.ServerFailed || !strings.Contains(s.Reason, reason) || len(s.Tools) != 0 {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: server = %+v, want it failed with the reason %q", name, s, reason)
 		}
 	}
 	if s := servers["off"]; s.State != agentapi.ServerDisabled || s.Transport != "http" {
-		t.Errorf("%+v", s)
+		t.Errorf("the server that is off = %+v, want it disabled", s)
 	}
 	want := []agentapi.Skill{
 		{Name: "agents", State: agentapi.SkillAlways},

@@ -87,7 +87,7 @@ func TestAnEmptyDirectoryIsTakenForANewConversation(t *testing.T) {
 			}
 			w.llm.Reply(llmtest.Text("hello"))
 			if res := w.say("hi"); res.Answer != "hello" {
-				t.Errorf("%+v", res)
+				t.Errorf("result = %+v, want the answer %q", res, "hello")
 			}
 		})
 	}

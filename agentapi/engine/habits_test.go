@@ -158,7 +158,7 @@ func TestFailuresEndTheRun(t *testing.T) {
 			w.expect("SP U X(" + want.code + ")")
 			got := lastOf[*event.ConversationError](t, w.log())
 			if got.Classification == nil || got.Classification.Kind != want.kind || res.Outcome != turn.Failed || res.Cause == nil || res.Cause.Kind != turn.CauseLLM && want.kind != "config" {
-				t.Errorf("%+v, result %+v %+v", got, res, res.Cause)
+				t.Errorf("error = %+v, want the kind %q; result = %+v, cause = %+v", got, want.kind, res, res.Cause)
 			}
 			if n := len(w.llm.Requests()); n != want.requests {
 				t.Errorf("%d requests, want %d", n, want.requests)

@@ -54,7 +54,7 @@ func TestScenario38AHookBlocksACall(t *testing.T) {
 	w.expect("SP U H A(terminal) R A(finish) O")
 	r := lastOf[*event.UserReject](t, w.log())
 	if r.RejectionSource != "hook" || r.RejectionReason != "not here" {
-		t.Errorf("%+v", r)
+		t.Errorf("rejection = %+v, want %q by a hook", r, "not here")
 	}
 	if _, err := os.Stat(filepath.Join(w.workspace, "made")); err == nil {
 		t.Error("the command ran")
@@ -62,7 +62,7 @@ func TestScenario38AHookBlocksACall(t *testing.T) {
 	h := lastOf[*event.HookExecution](t, w.log())
 	if h.HookEventType != "PreToolUse" || !h.Blocked || h.Success || h.ExitCode != 2 || h.ToolName != "terminal" || h.ActionID != r.ActionID ||
 		!strings.Contains(string(h.HookInput), "touch made") {
-		t.Errorf("%+v", h)
+		t.Errorf("hook execution = %+v, want PreToolUse of the terminal, blocked with the exit code 2", h)
 	}
 	if got := w.llm.Await(t, 2).Last().Text; !strings.Contains(got, "not here") {
 		t.Errorf("the model was told %q", got)
@@ -82,7 +82,7 @@ func TestScenario39AHookKeepsTheAgentFromStopping(t *testing.T) {
 	w := newWorld(t, hooks(t, [3]string{"Stop", "*", `if [ -e seen ]; then exit 0; fi; touch seen; echo '{"decision":"deny","reason":"run the tests"}'`}))
 	w.llm.Reply(llmtest.Text("done"), llmtest.Text("really done"))
 	if res := w.say("go"); res.Answer != "really done" {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the answer %q", res, "really done")
 	}
 	w.expect("SP U M H N M H")
 	w.status(event.Finished)
@@ -103,7 +103,7 @@ func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
 	var base turn.Baseline
 	res := w.play(turn.Input{Message: agentapi.Message{Text: "bad"}, Ready: func(b turn.Baseline) error { base = b; return nil }})
 	if res.Outcome != turn.Refused || res.Refusal != "no bad words" || res.Answer != "" {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the refusal %q", res, "no bad words")
 	}
 	if read, err := turn.Follow(w.ctx(), w.conv, base, func(turn.Update) {}, nil); err != nil || read.Outcome != turn.Refused || read.Refusal != res.Refusal {
 		t.Errorf("read later: %+v, %v", read, err)
@@ -112,7 +112,7 @@ func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
 	w.status(event.Finished)
 	h := lastOf[*event.HookExecution](t, w.log())
 	if !h.Blocked || !slices.ContainsFunc(w.log(), func(e event.Event) bool { return e.ID == h.MessageID && e.Source == event.SourceUser }) {
-		t.Errorf("%+v", h)
+		t.Errorf("hook execution = %+v, want one that blocked a message of the user", h)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestHooksForSessionsAndResults(t *testing.T) {
 		t.Errorf("the input of the hook for a result: %v", post)
 	}
 	if h := lastOf[*event.HookExecution](t, w.log()); h.Success || h.Blocked || h.ExitCode != 1 {
-		t.Errorf("%+v", h)
+		t.Errorf("hook execution = %+v, want the exit code 1, which does not block", h)
 	}
 	w.close()
 	if _, err := os.Stat(filepath.Join(w.workspace, "end")); err != nil {
@@ -167,14 +167,14 @@ func TestHooksThatFailRefuseNothing(t *testing.T) {
 			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", c.command}))
 			w.llm.Reply(llmtest.Finish("ok"))
 			if res := w.say("go"); res.Answer != "ok" {
-				t.Errorf("%+v", res)
+				t.Errorf("result = %+v, want the answer %q", res, "ok")
 			}
 			h := lastOf[*event.HookExecution](t, w.log())
 			if h.Blocked || !strings.Contains(h.Error, c.want) || len(h.Stdout) > 50_000 {
 				t.Errorf("blocked %v, error %q, %d bytes", h.Blocked, h.Error, len(h.Stdout))
 			}
 			if name == "prints" && !strings.HasSuffix(h.Stdout, "<TRUNCATED>") {
-				t.Errorf("%q", h.Stdout[len(h.Stdout)-20:])
+				t.Errorf("the end of the output = %q, want %q", h.Stdout[len(h.Stdout)-20:], "<TRUNCATED>")
 			}
 		})
 	}
@@ -226,11 +226,11 @@ func TestARequestBringsItsHooks(t *testing.T) {
 	}
 	h := lastOf[*event.HookExecution](t, w.log())
 	if h.Success || h.Blocked || h.HookCommand != "prompt-hook:Is it good?" || h.Error == "" {
-		t.Errorf("%+v", h)
+		t.Errorf("hook execution = %+v, want the error of the prompt hook", h)
 	}
 	record, err := c.Record(w.ctx())
 	if err != nil || !strings.Contains(string(record.State), `"hook_config":{`) {
-		t.Errorf("%s, %v", record.State, err)
+		t.Errorf("state = %s, %v, want one with the hooks", record.State, err)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestHooksAreInTheDirectoryOfOpenHands(t *testing.T) {
 	w.llm.Reply(terminal("true"), llmtest.Finish("ok"))
 	w.say("go")
 	if r := lastOf[*event.UserReject](t, w.log()); r.RejectionReason != "from there" {
-		t.Errorf("%+v", r)
+		t.Errorf("rejection = %+v, want the reason %q", r, "from there")
 	}
 }
 
@@ -282,7 +282,7 @@ func TestHooksThatCannotBeStartedRefuse(t *testing.T) {
 			w := newWorld(t, hooks(t, [3]string{"UserPromptSubmit", "*", c.command}))
 			res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
 			if res.Outcome != turn.Refused || !strings.Contains(res.Refusal, c.want) {
-				t.Errorf("%+v", res)
+				t.Errorf("result = %+v, want a refusal with %q", res, c.want)
 			}
 		})
 	}

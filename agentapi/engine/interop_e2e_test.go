@@ -228,7 +228,7 @@ var interop = map[string]func(*world){
 		picture := "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
 		w.play(turn.Input{Message: agentapi.Message{Text: "what is this?", Images: []string{picture}}})
 		if state, err := w.open().State(w.ctx()); err != nil || state.Status != event.Finished {
-			w.t.Errorf("%+v, %v", state, err)
+			w.t.Errorf("state = %+v, %v, want the status %q", state, err, event.Finished)
 		}
 		w.say("hi")
 	},

@@ -54,7 +54,7 @@ func TestWhatNoListHasIsNamed(t *testing.T) {
 			for range 2 { // read, and as it was read
 				page, err := c.List(t.Context(), control.ListQuery{Limit: 9})
 				if err != nil || len(page.Records) != 1 || page.Records[0].ID != ids[1] {
-					t.Fatalf("%+v, %v", page, err)
+					t.Fatalf("page = %+v, %v, want only the record of %s", page, err, ids[1])
 				}
 				if tt.reason == "" {
 					if len(page.LeftOut) > 0 {

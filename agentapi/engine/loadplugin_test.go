@@ -158,7 +158,7 @@ func TestAPluginIsNotLoadedDuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if meta := w.stored("meta.json"); !strings.Contains(meta, "You are strict.") {
-		t.Errorf("%s", meta)
+		t.Errorf("meta.json = %s, want %q in it", meta, "You are strict.")
 	}
 }
 

@@ -199,7 +199,7 @@ func TestAnAgentAsksForMoreConfirmationsButNeverForFewer(t *testing.T) {
 			w.begin("agent_reviewer")
 			s, err := w.conv.State(w.ctx())
 			if err != nil || agentapi.ConfirmationOf(s.ConfirmationPolicy) != c.want {
-				t.Errorf("%s, %v", s.ConfirmationPolicy, err)
+				t.Errorf("policy = %s, %v, want that of %q", s.ConfirmationPolicy, err, c.want)
 			}
 		})
 	}
@@ -219,6 +219,6 @@ func TestTheBudgetOfAnAgentIsThatOfEachRun(t *testing.T) {
 	w.status(event.Failed)
 	data, err := os.ReadFile(filepath.Join(w.dir(), "base_state.json"))
 	if err != nil || !strings.Contains(string(data), `"max_iterations":7`) {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("base_state.json = %s, %v, want 7 iterations at most", data, err)
 	}
 }

@@ -90,7 +90,7 @@ func TestAgentsOfAPlugin(t *testing.T) {
 		t.Errorf("the sub-agent was asked %s", asked)
 	}
 	if o := lastTask(t, w); o.Agent != "critic" || o.IsError {
-		t.Errorf("%+v", o)
+		t.Errorf("the task = %+v, want one of the critic without an error", o)
 	}
 	conv, err := w.backend.Control().Open(w.ctx(), w.id)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		})
 		msg := agentapi.PublicMessage(err, "")
 		if created || !errors.Is(err, agentapi.ErrRefused) || !strings.Contains(msg, want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%+v: %q, %v", p, msg, err)
+			t.Errorf("plugin %+v: message = %q, error = %v, want a refusal with %q", p, msg, err, want)
 		}
 	}
 	if _, err := os.Stat(w.dir()); err == nil {

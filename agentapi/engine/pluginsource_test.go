@@ -47,7 +47,7 @@ func TestAPluginOfARepository(t *testing.T) {
 		w := newWorld(t, func(c *engine.Config) { c.SkillEnv, c.Base = []string{"PATH=" + os.Getenv("PATH")}, base })
 		w.startIt(control.Start{Agent: json.RawMessage(inlineAgent), Plugins: []control.Plugin{{Source: try.source, Ref: try.ref, Path: "plugins/full"}}})
 		if state := w.stored("base_state.json"); !strings.Contains(state, "Say good "+try.want) {
-			t.Errorf("%+v: %s", try, state)
+			t.Errorf("source %+v: state = %s, want one that says good %s", try, state, try.want)
 		}
 	}
 	w := newWorld(t, func(c *engine.Config) { c.SkillEnv, c.Base = []string{"PATH=" + os.Getenv("PATH")}, base })

@@ -57,7 +57,7 @@ func TestAnAgentRoutesItsTaskToAnotherProfile(t *testing.T) {
 	w.llm.Reply(llmtest.Tool(routeCall, "{}"), llmtest.Finish("done"))
 	c := w.startIt(control.Start{Settings: routedSettings("")})
 	if res := w.say("a hard one"); res.Answer != "done" {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result = %+v, want the answer %q", res, "done")
 	}
 	w.expect("SP U A(route_task_to_model) O A(finish) O")
 	var got routeObservation
@@ -101,7 +101,7 @@ func TestAnAgentRoutesItsTaskToAnLLMOfItsOwn(t *testing.T) {
 	}
 	c := w.startIt(control.Start{Settings: routedSettings(`,"meta_profile_llms":{"main":` + llm("openai/sorts") + `,"other":` + llm("openai/works") + `}`)})
 	if res := w.say("a hard one"); res.Answer != "done" {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result = %+v, want the answer %q", res, "done")
 	}
 	var got routeObservation
 	w.observation(0, &got)
@@ -119,7 +119,7 @@ func TestAnAgentRoutesItsTaskToAnLLMOfItsOwn(t *testing.T) {
 		t.Error("no answer")
 	}
 	if w.observation(1, &got); got.IsError || got.Profile != "other" {
-		t.Errorf("%+v", got)
+		t.Errorf("routing = %+v, want the profile %q", got, "other")
 	}
 }
 
@@ -167,11 +167,11 @@ func TestAnAgentWithoutAMetaProfileIsToldSo(t *testing.T) {
 		w.llm.Reply(llmtest.Tool(routeCall, "{}"), llmtest.Text("done"))
 		w.startIt(control.Start{Agent: json.RawMessage(`{"kind":"Agent","llm":{"model":"openai/m","api_key":"k"},` + members + `}`)})
 		if res := w.say("go"); res.Answer != "done" {
-			t.Errorf("%s: %+v", members, res)
+			t.Errorf("%s: result = %+v, want the answer %q", members, res, "done")
 		}
 		var got terminalObservation
 		if w.observation(0, &got); !got.IsError || !strings.Contains(got.Content[0].Text, "there is none") {
-			t.Errorf("%s: %+v", members, got)
+			t.Errorf("%s: observation = %+v, want an error about the missing meta-profile", members, got)
 		}
 	}
 }

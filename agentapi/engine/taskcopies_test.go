@@ -104,7 +104,7 @@ func TestTheNumberOfATaskIsGivenOnce(t *testing.T) {
 			w.llm.Reply(task(`{"prompt":"two"}`), llmtest.Text("second"), llmtest.Text("ok"))
 			w.say("more")
 			if o := lastTask(t, w); o.ID != tt.want {
-				t.Errorf("%+v, want %s", o, tt.want)
+				t.Errorf("the task = %+v, want the ID %s", o, tt.want)
 			}
 			w.close()
 			after := w.usages()

@@ -66,11 +66,11 @@ func TestScenario37ATaskIsDoneByAnotherAgent(t *testing.T) {
 		}
 	}})
 	if res.Answer != "ok" {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result = %+v, want the answer %q", res, "ok")
 	}
 	w.expect("SP U A(task) O A(finish) O")
 	if o := lastTask(t, w); o.ID != "task_00000001" || o.Status != "completed" || o.IsError || o.Agent != "general-purpose" || o.Content[0].Text != "made it" {
-		t.Errorf("%+v", o)
+		t.Errorf("the task = %+v, want the first one, completed with %q", o, "made it")
 	}
 	if _, err := os.Stat(filepath.Join(w.workspace, "made")); err != nil {
 		t.Error(err)
@@ -87,7 +87,7 @@ func TestScenario37ATaskIsDoneByAnotherAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, ok := state.Stats.UsageToMetrics["task:task_00000001"]; !ok || m.Usage == nil || m.Usage.PromptTokens == 0 {
-		t.Errorf("%+v", state.Stats)
+		t.Errorf("statistics = %+v, want the usage of the task", state.Stats)
 	}
 	text := strings.Join(lines, "\n")
 	if !strings.Contains(text, "  make a file: ") || !strings.Contains(text, "touch made") {
@@ -113,7 +113,7 @@ func TestATaskIsResumedAlsoAfterARestart(t *testing.T) {
 		t.Errorf("the child was asked %s", got.Body)
 	}
 	if o := lastTask(t, w); !o.IsError || !strings.Contains(o.Content[0].Text, "task_00000001") {
-		t.Errorf("%+v", o)
+		t.Errorf("the task = %+v, want an error that names task_00000001", o)
 	}
 	if dirs := children(t, w); len(dirs) != 1 {
 		t.Error(dirs)
@@ -159,12 +159,12 @@ func TestAnInterruptReachesASubAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res := <-over; res.Outcome != turn.Interrupted {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the outcome %d", res, turn.Interrupted)
 	}
 	w.status(event.Paused)
 	data, err := os.ReadFile(children(t, w)[0])
 	if err != nil || strings.Contains(string(data), `"execution_status":"running"`) {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("the child's state = %s, %v, want it not to run", data, err)
 	}
 }
 
@@ -173,12 +173,12 @@ func TestWhatASubAgentMustConfirmIsTheParentsToAsk(t *testing.T) {
 	w := newWorld(t, subAgents, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(task(`{"prompt":"remove it"}`), terminal("touch removed"), llmtest.Text("ok"))
 	if res := w.say("go"); res.Outcome != turn.Waiting {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result = %+v, want the outcome %d", res, turn.Waiting)
 	}
 	w.play(turn.Input{Decision: &agentapi.Decision{Accept: true}})
 	o := lastTask(t, w)
 	if !o.IsError || !strings.Contains(o.Content[0].Text, "touch removed") || !strings.Contains(o.Content[0].Text, "need a confirmation") {
-		t.Errorf("%+v", o)
+		t.Errorf("the task = %+v, want an error that the call needs a confirmation", o)
 	}
 	if _, err := os.Stat(filepath.Join(w.workspace, "removed")); err == nil {
 		t.Error("the action ran")

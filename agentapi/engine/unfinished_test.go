@@ -74,7 +74,7 @@ func TestWhatWasShownBeforeAStopIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if res := <-over; res.Outcome != turn.Interrupted || res.Answer != "" {
-				t.Errorf("%+v", res)
+				t.Errorf("result = %+v, want the outcome %d without an answer", res, turn.Interrupted)
 			}
 			w.expect("SP U M(ext) I")
 			w.close()
@@ -124,12 +124,12 @@ func TestWhatWasShownBeforeAFailureIsKept(t *testing.T) {
 	w := newWorld(t, withRealModels(func(p *llm.Profile) { p.Stream, p.NumRetries = true, 0 }))
 	w.llm.Reply(llmtest.Reply{Text: "one two", End: llmtest.Refuse, Frame: `{"error":{"message":"bad","type":"invalid_request_error","code":"invalid_api_key"}}`}, llmtest.Text("back"))
 	if res := w.say("go"); res.Outcome != turn.Failed {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the outcome %d", res, turn.Failed)
 	}
 	if got := w.said(); !strings.HasPrefix(got, "go|one two|") {
 		t.Errorf("read later: %q", got)
 	}
 	if res := w.say("go on"); res.Answer != "back" {
-		t.Errorf("%+v", res)
+		t.Errorf("result = %+v, want the answer %q", res, "back")
 	}
 }

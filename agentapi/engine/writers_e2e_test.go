@@ -137,7 +137,7 @@ func (w *writer) next() answer {
 		if a.what == "error" {
 			var text string
 			_ = json.Unmarshal(a.value, &text)
-			w.t.Fatalf("%s: %s", w.name, text)
+			w.t.Fatalf("%s reports the error %q", w.name, text)
 		}
 		return a
 	}

@@ -39,11 +39,11 @@ func TestAttemptsWithoutAnAnswerAreCounted(t *testing.T) {
 			}
 		}
 		if len(stats.UsageToMetrics) != 1 {
-			t.Errorf("%s: %+v, want one model", name, stats)
+			t.Errorf("%s: statistics = %+v, want one model", name, stats)
 		}
 		for _, m := range stats.UsageToMetrics {
 			if m.AccumulatedCost != tt.cost || m.Usage.PromptTokens != tt.prompt {
-				t.Errorf("%s: %+v, %+v, want %d tokens, %v dollars", name, m, m.Usage, tt.prompt, tt.cost)
+				t.Errorf("%s: metrics = %+v, usage = %+v, want %d tokens, %v dollars", name, m, m.Usage, tt.prompt, tt.cost)
 			}
 		}
 	}

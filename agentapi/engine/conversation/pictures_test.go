@@ -129,7 +129,7 @@ func said(events []event.Event) string {
 func (w *world) says(events []event.Event, want string) {
 	w.t.Helper()
 	if got := said(events); got != want {
-		w.t.Errorf("%q, want %q: %q", got, want, lines(events))
+		w.t.Errorf("the last line = %q, want %q, of %q", got, want, lines(events))
 	}
 }
 

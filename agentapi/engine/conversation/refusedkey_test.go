@@ -25,7 +25,7 @@ func TestARefusedKeyHasOpenHandsSentence(t *testing.T) {
 			if failed, is := e.Body.(*event.ConversationError); is {
 				found = true
 				if failed.Code != llm.CodeAuthentication || failed.Detail != want {
-					t.Errorf("%d: %s %q, want %q", status, failed.Code, failed.Detail, want)
+					t.Errorf("status %d: error = %s %q, want %s %q", status, failed.Code, failed.Detail, llm.CodeAuthentication, want)
 				}
 			}
 		}

@@ -59,7 +59,7 @@ func TestToolsAreBriefForTheModelThatIsAsked(t *testing.T) {
 	w.play("and of Italy?")
 	first, second := m.requests()[0], m.requests()[1]
 	if len(first.Tools) != 2 || len(second.Tools) != 2 || len(second.Tools[0].Parameters) <= len(first.Tools[0].Parameters) {
-		t.Errorf("%+v, then %+v", first.Tools, second.Tools)
+		t.Errorf("tools = %+v, then %+v, want two each, described at length the second time", first.Tools, second.Tools)
 	}
 	if got := event.PlainText(second.Messages[0].Content); got != "You are a small test." {
 		t.Errorf("the prompt became %q", got)

@@ -138,7 +138,7 @@ func TestACutCallDoesNotRunAndIsAskedForAgainOnce(t *testing.T) {
 			}
 			events := lines(w.play("go"))
 			if len(events) != 6 || !strings.HasPrefix(events[3], "environment says Your last answer reached the length limit") || events[4] != "agent says Here." {
-				t.Errorf("%q", events)
+				t.Errorf("events = %q, want 6, among them the one about the length limit and then the answer", events)
 			}
 			if got := w.status(); got != event.Finished {
 				t.Errorf("status %s", got)
@@ -153,7 +153,7 @@ func TestACutCallDoesNotRunAndIsAskedForAgainOnce(t *testing.T) {
 			}
 			events := w.play("go")
 			if m := lastMessage(t, events); !m.IsCut() || !strings.Contains(event.PlainText(m.LLMMessage.Content), "twice") {
-				t.Errorf("%q", lines(events))
+				t.Errorf("events = %q, want a last message that is cut and says %q", lines(events), "twice")
 			}
 			if got := len(w.model.requests()); got != 2 {
 				t.Errorf("the model was asked %d times, want 2", got)

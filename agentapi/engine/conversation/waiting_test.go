@@ -82,7 +82,7 @@ func TestAMessageDuringAStepIsAcceptedAtOnce(t *testing.T) {
 			w.accepted("three")
 			close(answering)
 			if all := strings.Join(lines(w.rest()), "\n"); !strings.Contains(all, "user says two\nuser says three") || !strings.HasSuffix(all, "agent says Two.\nstatus finished") {
-				t.Errorf("%s: %s", name, all)
+				t.Errorf("%s: events = %s, want both messages before one answer", name, all)
 			}
 			w.reopen()
 			if two, three := w.saidIn("two"), w.saidIn("three"); two != 1 || three != 1 {
