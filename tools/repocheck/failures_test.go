@@ -1,11 +1,9 @@
 package repocheck_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,33 +11,12 @@ import (
 	"testing"
 )
 
-// unnamed are the directories with failures that begin with a value, with how many. The
-// numbers only go down.
-var unnamed = map[string]int{
-	"agentapi/engine":              48,
-	"agentapi/engine/conversation": 8,
-}
-
 // A failure that begins with a value does not say what was looked at.
 func TestFailuresSayWhatWasLookedAt(t *testing.T) {
 	t.Parallel()
-	found := map[string][]string{}
 	for _, s := range sources(t) {
 		for _, call := range bare(s.tree) {
-			found[s.dir] = append(found[s.dir], fmt.Sprintf("%s:%d", s.name, s.line(call.Pos())))
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(found)) {
-		switch n, known := len(found[dir]), unnamed[dir]; {
-		case n > known:
-			t.Errorf(`%d failures of %s begin with a value, and %d are known; say what it is, "status = %%d": %s`, n, dir, known, strings.Join(found[dir], ", "))
-		case n < known:
-			t.Errorf("only %d failures of %s begin with a value; lower its number in the list of unnamed", n, dir)
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(unnamed)) {
-		if len(found[dir]) == 0 {
-			t.Errorf("no failure of %s begins with a value; take it out of the list of unnamed", dir)
+			t.Errorf(`%s:%d: the failure begins with a value; say what it is, "status = %%d"`, s.name, s.line(call.Pos()))
 		}
 	}
 }
