@@ -135,7 +135,7 @@ func hadShell(dir *store.Dir) bool {
 	})
 }
 
-// prompt is what the agent is told, by what is stored of it.
+// prompt assembles what the agent is told from what is stored of it.
 func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt {
 	words := stored.Object("agent_context")
 	cfg := prompt.Config{

@@ -50,7 +50,7 @@ func (r *founder) beginning(ctx context.Context, s control.Start) (beginning, er
 	return ofSettings(given)
 }
 
-// ofProfile is the agent of a profile and the settings given, or else the user's.
+// ofProfile returns the agent of a profile and the settings given, or else the user's.
 func (r *founder) ofProfile(ctx context.Context, s control.Start) (beginning, error) {
 	profile, err := r.cfg.Profiles.Load(ctx, s.Profile)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *founder) ofProfile(ctx context.Context, s control.Start) (beginning, er
 	}, err
 }
 
-// ofSettings is the agent that OpenHands would make of settings and their LLM.
+// ofSettings returns the agent that OpenHands would make of settings and their LLM.
 func ofSettings(given storedagent.Agent) (beginning, error) {
 	if kind := given.Text("agent_kind"); kind != "" && kind != "openhands" && kind != "llm" {
 		return beginning{}, apierr.Refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind openhands, or an agent-server.", kind), nil)

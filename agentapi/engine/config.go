@@ -170,7 +170,7 @@ type ToolEnv struct {
 	Log      *slog.Logger
 }
 
-// complete is the configuration with the defaults of what it leaves out.
+// complete returns the configuration with the defaults of what it leaves out.
 func (cfg Config) complete() *Config {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

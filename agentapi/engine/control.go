@@ -19,8 +19,8 @@ type controlled struct {
 
 var _ control.Engine = controlled{}
 
-// Control is the backend as OpenHands' own programs see it: the same conversations,
-// with the same locks and the same queues.
+// Control returns the backend as OpenHands' own programs see it: the same
+// conversations, with the same locks and the same queues.
 func (b *Backend) Control() control.Engine { return controlled{b.library, b} }
 
 var _ control.Library = controlled{}

@@ -63,7 +63,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	return out, nil
 }
 
-// listSkills are the skills of a prompt for the model, and what was left out.
+// listSkills returns the skills of a prompt for the model, and what was left out.
 func listSkills(words *prompt.Prompt, model string) []agentapi.Skill {
 	var list []agentapi.Skill
 	for _, s := range words.Skills() {
@@ -82,7 +82,7 @@ func listSkills(words *prompt.Prompt, model string) []agentapi.Skill {
 	return list
 }
 
-// stateOf is how the agent comes to read a skill.
+// stateOf returns how the agent comes to read a skill.
 func stateOf(s skill.Skill) (state agentapi.SkillState, reason string) {
 	var reasons []string
 	switch {

@@ -94,7 +94,8 @@ func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store
 	return dir, err
 }
 
-// ofTurn is what a conversation begins with whose first turn names a profile or an agent.
+// ofTurn puts together what a conversation begins with whose first turn names a
+// profile or an agent.
 func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (founding, error) {
 	profile, settings, named, err := r.roster.ingredients(ctx, req.Profile, req.Workspace)
 	if err != nil {
@@ -125,7 +126,7 @@ func sourceOf(p modelset.Profile, s Settings, system string) storedagent.Source 
 	return storedagent.Source{Name: p.Name, Revision: p.Revision, LLM: p.LLM, Settings: s.Agent, System: system}
 }
 
-// foundingOf is what a request of OpenHands' API and its agent come to.
+// foundingOf puts together what a request of OpenHands' API and its agent come to.
 func (r *founder) foundingOf(s control.Start, from beginning) (f founding, err error) {
 	f = founding{
 		id: s.ID, workspace: s.Workspace, iterations: from.settings.MaxIterations, noStuck: s.NoStuck, policy: s.Policy, tags: maps.Clone(s.Tags),
@@ -172,8 +173,8 @@ func checkAnalyzer(given json.RawMessage) error {
 	return nil
 }
 
-// givenSecrets are the secrets of a new conversation. What cannot be stored is kept beside
-// it.
+// givenSecrets takes the secrets of a new conversation from its request. What cannot
+// be stored is kept beside it.
 func (r *founder) givenSecrets(s control.Start, from beginning) (*secretenv.Registry, error) {
 	plain, err := json.Marshal(from.agent)
 	if err != nil {
@@ -208,7 +209,7 @@ func metaOf(s control.Start) (store.Meta, error) {
 	return meta, nil
 }
 
-// ofStart is what a conversation begins with that OpenHands' API starts.
+// ofStart puts together what a conversation begins with that OpenHands' API starts.
 func (r *founder) ofStart(ctx context.Context, s control.Start) (founding, error) {
 	if err := errors.Join(tag.Check(s.Tags), r.checkParent(s), checkAnalyzer(s.Analyzer)); err != nil {
 		return founding{}, err

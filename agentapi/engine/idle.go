@@ -44,7 +44,7 @@ func (t *table) closeIdle() {
 	}
 }
 
-// surplus are the conversations that are to be closed. They are marked.
+// surplus marks the conversations that are to be closed, and returns them.
 func (t *table) surplus() (list []*entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

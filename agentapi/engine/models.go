@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 )
 
-// modelsOf are the models of a conversation that is opened, and the one that answers.
-// own says that it is its own, of no profile.
+// modelsOf returns the models of a conversation that is opened, and the one that
+// answers. own reports that it is its own, of no profile.
 func (a *assembler) modelsOf(s store.State, stored storedagent.Agent, req agentapi.OpenRequest) (all *modelset.Own, choice conversation.Choice, own bool) {
 	defer func() { a.addRouted(all, s.ID, stored) }() // besides those that are found here
 	choice = conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}

@@ -67,8 +67,8 @@ func (r *roster) withAgents(ctx context.Context, list []agentapi.Profile) ([]age
 	return list, err
 }
 
-// ingredients are what a new conversation with a profile, or with an agent, is made
-// of. The agent is the zero value for a profile.
+// ingredients puts together what a new conversation with a profile, or with an agent,
+// is made of. The agent is the zero value for a profile.
 func (r *roster) ingredients(ctx context.Context, name, workspace string) (modelset.Profile, Settings, Agent, error) {
 	profile, err := r.cfg.Profiles.Load(ctx, name)
 	own, isAgent := Agent{}, false
@@ -101,7 +101,7 @@ func (r *roster) named(ctx context.Context, name, workspace string, not error) (
 	return a, true, err
 }
 
-// of are the settings for the conversations of an agent. The user's secrets are
+// of returns the settings for the conversations of an agent. The user's secrets are
 // the agent's, too, as far as it may have them.
 func (s Settings) of(a Agent) (Settings, error) {
 	users, own := storedagent.Agent{}, storedagent.Agent{}
@@ -129,8 +129,8 @@ func (s Settings) of(a Agent) (Settings, error) {
 	return s, err
 }
 
-// reopened are the settings for a conversation that goes on: those of its agent, as
-// they are now. Without the agent there are none, and the conversation has what is
+// reopened returns the settings for a conversation that goes on: those of its agent,
+// as they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
 func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
 	runCost, _ = strconv.ParseFloat(s.Tags[tag.Budget], 64) // no number: no limit

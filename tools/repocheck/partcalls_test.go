@@ -250,18 +250,18 @@ func (k keys) mark() { k["x"] = true }
 func (r *run) own() { r.n++ }
 `
 	for body, want := range map[string]int{
-		"r.door.set()":                            1,
-		"r.door.also()":                           1,
-		"r.door.put()":                            1,
-		"r.door.get()":                            0,
-		"r.own()":                                 0,
-		"r.door.list.add(1)":                      1,
-		"r.door.list.one()":                       1,
-		"r.door.list.two()":                       1,
-		"r.door.list.copied()":                    0,
-		"r.door.m.mark()":                         1,
-		"d := r.door; d.set()":                    1,
-		"func() { r.door.set() }":                 1,
+		"r.door.set()":            1,
+		"r.door.also()":           1,
+		"r.door.put()":            1,
+		"r.door.get()":            0,
+		"r.own()":                 0,
+		"r.door.list.add(1)":      1,
+		"r.door.list.one()":       1,
+		"r.door.list.two()":       1,
+		"r.door.list.copied()":    0,
+		"r.door.m.mark()":         1,
+		"d := r.door; d.set()":    1,
+		"func() { r.door.set() }": 1,
 		"var d door; d.list.add(len(d.list.all))": 1,
 	} {
 		set := token.NewFileSet()
