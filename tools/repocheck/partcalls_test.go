@@ -262,6 +262,7 @@ func (r *run) own() { r.n++ }
 		"r.door.m.mark()":         1,
 		"d := r.door; d.set()":    1,
 		"func() { r.door.set() }": 1,
+
 		"var d door; d.list.add(len(d.list.all))": 1,
 	} {
 		set := token.NewFileSet()
