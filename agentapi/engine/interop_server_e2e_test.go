@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // TestEngineContinuesWhatAServerWrote lets a real agent-server write
@@ -110,15 +111,10 @@ func serverConversation(t *testing.T, s *agentservertest.Server, model, script s
 	s.Call(t, http.MethodPost, "/api/conversations/"+c.ID+"/events", map[string]any{
 		"role": "user", "content": []any{map[string]any{"type": "text", "text": script}}, "run": true,
 	}, nil)
-	deadline := time.After(time.Minute)
-	for c.Status == "idle" || c.Status == "running" {
-		select {
-		case <-time.After(20 * time.Millisecond): // the server has nothing to wait for
-		case <-deadline:
-			t.Fatalf("the server's run does not end: %s", c.Status)
-		}
+	waittest.Until(t, waittest.Patience, "the server's run ends", func() (any, bool) {
 		s.Call(t, http.MethodGet, "/api/conversations/"+c.ID, nil, &c)
-	}
+		return c.Status, c.Status != "idle" && c.Status != "running"
+	})
 	// The last state updates come a little after the status.
 	for range 20 {
 		var page struct {
@@ -135,7 +131,7 @@ func serverConversation(t *testing.T, s *agentservertest.Server, model, script s
 		if n > 0 && n == len(events) {
 			break
 		}
-		<-time.After(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 	}
 	return c.ID, events
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/clitest"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestServeStaysUntilItsContextEnds(t *testing.T) {
@@ -21,16 +22,15 @@ func TestServeStaysUntilItsContextEnds(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, &options{App: a.App}) }()
-	for ctx.Err() == nil {
-		if _, err := instance.Find(dirs.Runtime); err == nil {
-			break
-		}
+	waittest.Until(t, waittest.Patience, "the address of the daemon is written", func() (any, bool) {
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended at once: %v", err)
-		case <-time.After(5 * time.Millisecond):
+		default:
 		}
-	}
+		_, err := instance.Find(dirs.Runtime)
+		return err, err == nil
+	})
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("serve: %v", err)

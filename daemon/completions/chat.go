@@ -162,12 +162,18 @@ func (c *Call) explain(err error) *gate.Problem {
 
 // ignored names what of the request has no effect, sorted.
 func (api *API) ignored(c *Call, att *run.Attachment) []string {
-	names := slices.Concat(c.Ignored, att.Ignored())
+	names := slices.Clone(c.Ignored)
+	for _, name := range att.Ignored() {
+		if name == run.IgnoredWorkspace {
+			name = gate.HeaderWorkspace
+		}
+		names = append(names, name)
+	}
 	if api.IgnoreHistory && len(c.History) > 0 && c.Options.Conversation == "" {
 		names = append(names, "history")
 	}
 	if c.Instructed {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "system" })
+		names = slices.DeleteFunc(names, func(name string) bool { return name == run.IgnoredSystem })
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -54,8 +54,14 @@ func (a *Attachment) Workspace() string {
 // Replayed reports whether an earlier request started the job.
 func (a *Attachment) Replayed() bool { return a.replayed }
 
+// What of a request can have no effect on its conversation.
+const (
+	IgnoredSystem    = "system"    // another system text than that of the conversation
+	IgnoredWorkspace = "workspace" // the directory that the client named
+)
+
 // Ignored names what of the request has no effect on the conversation, as far
-// as is known now: "system".
+// as is known now: IgnoredSystem, IgnoredWorkspace.
 func (a *Attachment) Ignored() []string {
 	ignored, _ := a.job.delivery.notes()
 	return ignored

@@ -88,7 +88,7 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		return err
 	}
 	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
-		j.delivery.ignore("system")
+		j.delivery.ignore(IgnoredSystem)
 	}
 	if info.Profile == j.req.Profile || info.OwnModel && j.req.AnyModel {
 		return nil
@@ -212,7 +212,7 @@ func (j *job) sameWorkspace(info agentapi.Info) error {
 	switch {
 	case !j.req.Named:
 	case info.Workspace == "":
-		j.delivery.ignore("X-OpenHands-Workspace")
+		j.delivery.ignore(IgnoredWorkspace)
 	case !workdir.Same(info.Workspace, j.req.Workspace):
 		return &WorkspaceError{Have: info.Workspace}
 	case info.ReadOnly && !j.req.ReadOnly:

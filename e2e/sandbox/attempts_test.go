@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // attempt is one way to the outside. The numbers 1 to 95 are those of the threat model's
@@ -344,13 +345,7 @@ func (t *table) services() {
 func (t *table) knocks(id int, ports []string, ready, done string) func(result) bool {
 	heard := make(chan bool, 1)
 	go func() {
-		for !t.exists(ready)(result{}) {
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-t.t.Context().Done():
-				return
-			}
-		}
+		waittest.Poll(waittest.Patience, func() bool { return t.exists(ready)(result{}) || t.t.Context().Err() != nil })
 		answered := false
 		for _, port := range ports {
 			conn, err := net.Dial("tcp", "127.0.0.1:"+port)

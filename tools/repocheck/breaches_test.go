@@ -91,6 +91,9 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"commands", "cli/conversations/x.go", "./cli/cloud"},
 	{"commands", "cli/server/x_test.go", "./cli/conversations"},
 	{"commands and agent-servers", "cli/doctor/x.go", "./agentapi/agentserver"},
+	{"commands and the gateway", "cli/chat/x.go", "./daemon/run"},
+	{"commands and the gateway", "cli/kit/x.go", "./daemon"},
+	{"commands and the engine", "cli/chat/x.go", "./agentapi/engine/llm"},
 
 	{"backends", "agentapi/agentserver/x.go", "./agentapi/cloud"},
 	{"backends", "agentapi/agentserver/x.go", "./agentapi/engine"},

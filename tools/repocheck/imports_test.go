@@ -111,6 +111,14 @@ func rules(t *testing.T) []rule {
 			in: []string{"cli"}, deny: below("agentapi/agentserver"),
 		},
 		{
+			name: "commands and the gateway", why: "a command asks a gateway over HTTP or through setup; those left out read its JSON and its refusals, and all know the names of models",
+			in: []string{"cli"}, not: []string{"cli/ps", "cli/serve", "cli/status", "cli/stop"}, deny: below("daemon"), allow: below("daemon/openai"),
+		},
+		{
+			name: "commands and the engine", why: "setup opens the engine; those left out check the files of agents and profiles as it does",
+			in: []string{"cli"}, not: []string{"cli/agents", "cli/profiles"}, deny: below("agentapi/engine"),
+		},
+		{
 			name: "backends", why: "backends meet in setup",
 			apart: backends,
 		},

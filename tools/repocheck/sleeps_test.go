@@ -14,23 +14,25 @@ import (
 // go down: a test that waits for something asks for it (waittest.Until) or runs in a bubble of
 // synctest, where a sleep takes no time.
 var slept = map[string]int{
-	"agentapi/engine/idle_test.go":          1, // in the bubbles of its users
-	"agentapi/engine/tool/mcp/mcp_test.go":  1, // the process of a server that does not answer
-	"cli/canary_e2e_test.go":                1, // samples the processes until the test ends
-	"daemon/completions/samples_test.go":    3, // slow answers and random pauses
-	"daemon/run/fake_test.go":               1, // in the bubbles of its users
-	"daemon/run/oneshot_test.go":            1, // in the bubbles of its users
-	"e2e/differential/differential_test.go": 1, // the agent-server writes its statistics after the status
-	"e2e/outside_test.go":                   4, // benchmarks of memory after a while without work
-	"e2e/soak/soak_test.go":                 1, // a usage counts as settled if it is the same a second later
-	"e2e/soak/world_test.go":                1, // the program reads the clock that was moved
-	"e2e/sockets_test.go":                   1, // a benchmark with the pace of an LLM
-	"e2e/terminal/bench_test.go":            1, // a benchmark with the pace of a typist
-	"e2e/terminal/doing_test.go":            1, // keys as slow as a user's, unlike those of a mouse wheel
-	"e2e/terminal/terminal_test.go":         1, // a screen counts as still if it is the same a moment later
-	"internal/testkit/waittest/until.go":    1, // the pause of all polls
-	"tui/harness_test.go":                   1, // in the bubbles of its users
-	"tui/run_test.go":                       1, // a real terminal on a slow line
+	"agentapi/engine/idle_test.go":                1, // in the bubbles of its users
+	"agentapi/engine/interop_server_e2e_test.go":  1, // events count as all if they are the same a moment later
+	"agentapi/engine/tool/mcp/mcp_test.go":        1, // the process of a server that does not answer
+	"cli/canary_e2e_test.go":                      1, // samples the processes until the test ends
+	"daemon/completions/samples_test.go":          3, // slow answers and random pauses
+	"daemon/run/fake_test.go":                     1, // in the bubbles of its users
+	"daemon/run/oneshot_test.go":                  1, // in the bubbles of its users
+	"e2e/differential/differential_test.go":       1, // the agent-server writes its statistics after the status
+	"e2e/outside_test.go":                         4, // benchmarks of memory after a while without work
+	"e2e/soak/soak_test.go":                       1, // a usage counts as settled if it is the same a second later
+	"e2e/soak/world_test.go":                      1, // the program reads the clock that was moved
+	"e2e/sockets_test.go":                         1, // a benchmark with the pace of an LLM
+	"e2e/terminal/bench_test.go":                  1, // a benchmark with the pace of a typist
+	"e2e/terminal/doing_test.go":                  1, // keys as slow as a user's, unlike those of a mouse wheel
+	"e2e/terminal/terminal_test.go":               1, // a screen counts as still if it is the same a moment later
+	"internal/testkit/processtest/processtest.go": 1, // a poll that sees the end of its process at once
+	"internal/testkit/waittest/until.go":          1, // the pause of all polls
+	"tui/harness_test.go":                         1, // in the bubbles of its users
+	"tui/run_test.go":                             1, // a real terminal on a slow line
 }
 
 func TestTestsDoNotSleep(t *testing.T) {
@@ -71,20 +73,58 @@ func sleeps(group []source) map[string]int {
 			if inside[key(f)] {
 				continue
 			}
-			ast.Inspect(f.Body, func(n ast.Node) bool {
+			loops := 0
+			var look func(n ast.Node) bool
+			look = func(n ast.Node) bool {
 				switch n := n.(type) {
+				case *ast.ForStmt:
+					loops++
+					for _, part := range []ast.Node{n.Init, n.Cond, n.Post, n.Body} {
+						if part != nil {
+							ast.Inspect(part, look)
+						}
+					}
+					loops--
+					return false
 				case *ast.FuncLit: // what happens in the bubble that this function begins
 					return !begin[key(f)]
+				case *ast.CommClause: // a case that does something, or that is in no loop, is a limit
+					if isAfter(n.Comm) && len(n.Body) == 0 && loops > 0 {
+						counts[s.name]++
+					}
+					for _, stmt := range n.Body {
+						ast.Inspect(stmt, look)
+					}
+					return false
+				case *ast.ExprStmt:
+					if isAfter(n) {
+						counts[s.name]++
+					}
 				case *ast.CallExpr:
 					if code(n.Fun) == "time.Sleep" {
 						counts[s.name]++
 					}
 				}
 				return true
-			})
+			}
+			ast.Inspect(f.Body, look)
 		}
 	}
 	return counts
+}
+
+// isAfter reports whether a statement only waits for time.After.
+func isAfter(stmt ast.Stmt) bool {
+	waits, ok := stmt.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	receive, ok := waits.X.(*ast.UnaryExpr)
+	if !ok {
+		return false
+	}
+	call, ok := receive.X.(*ast.CallExpr)
+	return ok && code(call.Fun) == "time.After"
 }
 
 // functions are the functions and methods of a file that have a body.
@@ -182,6 +222,10 @@ func TestSleepsAreFound(t *testing.T) {
 		"func bubble(f func()) { synctest.Test(t, f) }\nfunc TestA(t *testing.T) { bubble(func() { time.Sleep(1) }) }":         0,
 		"func nap() { time.Sleep(1) }\nfunc TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { nap() }) }":            0,
 		"func nap() { time.Sleep(1) }\nfunc TestA(t *testing.T) { nap() }":                                                     1,
+		"func TestA(t *testing.T) { <-time.After(1) }":                                                                         1,
+		"func TestA(t *testing.T) { for !ok() { select { case <-time.After(1): case <-ctx.Done(): return } } }":                1,
+		"func TestA(t *testing.T) { for { select { case <-came: case <-time.After(1): t.Fatal() } } }":                         0,
+		"func TestA(t *testing.T) { select { case <-came: case <-time.After(1): } }":                                           0,
 		"func (w *w) settle() { time.Sleep(1); synctest.Wait() }":                                                              0,
 		"func nap() { time.Sleep(1) }\nfunc TestA(t *testing.T) { nap() }\nfunc TestB(t *testing.T) { synctest.Test(t, nap) }": 1,
 	} {

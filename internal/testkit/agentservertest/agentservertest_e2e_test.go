@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,14 +43,7 @@ func begin(t *testing.T, s *agentservertest.Server, llm map[string]any, text str
 
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-deadline:
-			t.Fatalf("after a minute: no %s", what)
-		}
-	}
+	waittest.Until(t, waittest.Patience, what, func() (any, bool) { return nil, done() })
 }
 
 func (c *conversation) awaitStatus(t *testing.T, s *agentservertest.Server, want string) {
