@@ -164,6 +164,29 @@ func TestFilesOfTheArchitectureExist(t *testing.T) {
 	}
 }
 
+// TestPackagesOfTheScriptsExist: a script that names a package that moved tests nothing.
+func TestPackagesOfTheScriptsExist(t *testing.T) {
+	t.Parallel()
+	places := regexp.MustCompile(`\./((?:agentapi|cli|cmd|daemon|e2e|internal|setup|tools|tui)\b[a-z0-9/_]*(?:\{[a-z0-9/_,]+\})?)`)
+	named := 0
+	for _, name := range files(t) {
+		if dir := path.Dir(name); dir != "scripts" && dir != ".ci" && name != "Makefile" {
+			continue
+		}
+		for _, m := range places.FindAllStringSubmatch(read(t, name), -1) {
+			for _, place := range alternatives(m[1]) {
+				named++
+				if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(place))); err != nil {
+					t.Errorf("%s names %s, which does not exist", name, place)
+				}
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("the scripts name only %d places", named)
+	}
+}
+
 // alternatives are the names that a pattern such as "a/{b,c}" stands for.
 func alternatives(pattern string) []string {
 	before, rest, braces := strings.Cut(pattern, "{")
