@@ -13,14 +13,13 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-// faultOf turns an error of the gateway into one for a person. Its exit code is that of the
-// gateway's code, or that of the kind of the failure.
+// faultOf turns an error of the gateway into one for a person.
 func (c *session) faultOf(err error) error {
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok {
 		return err
 	}
-	f := &fault.Error{Msg: answer.Sentence(e.Message), Code: fault.OfGateway(e.Code), Err: e.Err}
+	f := &fault.Error{Msg: answer.Sentence(e.Message), Code: exitCode(e), Err: e.Err}
 	if e.Err != nil {
 		f.Err = netcause.Of(e.Err)
 	}
@@ -32,14 +31,14 @@ func (c *session) faultOf(err error) error {
 	case gateway.Failed:
 		c.explainFailed(f, e.Code, goOn)
 	case gateway.Unreachable:
-		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"
+		f.Hint = "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"
 		if e.Code != "" {
 			f.Hint = "run ohgw status"
 		}
 	case gateway.Stranger:
-		f.Code, f.Hint = fault.Unreachable, "set the correct address with --url or OHGW_URL"
+		f.Hint = "set the correct address with --url or OHGW_URL"
 	case gateway.Locked:
-		f.Code, f.Hint = fault.Credential, "use a token of it: "+running.NewKey
+		f.Hint = "use a token of it: " + running.NewKey
 	case gateway.Busy:
 		f.Hint = "try again"
 		if e.RetryAfter > 0 {

@@ -170,33 +170,6 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 	}
 }
 
-// unfinished returns the error for a turn that did not come to its end, though nothing
-// broke.
-func (c *session) unfinished(t answer.Turn) error {
-	goOn := "continue with " + c.command() + " -p "
-	if c.opts.model != "" && c.opts.model != demoModel {
-		goOn += "--model " + c.opts.model + " "
-	}
-	goOn += "--conversation " + t.Conversation
-	switch {
-	case t.Status == "waiting_for_confirmation":
-		return noAnswer("the agent is waiting for confirmation", goOn+` yes (or no)`)
-	case t.Status == "paused" || t.Status == "cancelled":
-		return noAnswer("the run was stopped early", goOn+` "go on"`)
-	case t.Status == "refused":
-		return noAnswer("the message was not answered, because a hook refused it", "send another message, or change the hook in ~/.openhands/hooks.json")
-	case t.Status != "finished" && t.Finish == "length":
-		return &fault.Error{Msg: "the run ended early: " + answer.Sentence(setup.Clean(t.Notice)), Hint: goOn + ` "go on"`, Code: fault.Budget}
-	case t.Status != "finished":
-		return noAnswer("the run ended early: "+answer.Sentence(setup.Clean(t.Notice)), goOn+` "go on"`)
-	}
-	return nil
-}
-
-func noAnswer(msg, hint string) *fault.Error {
-	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Agent}
-}
-
 // titleWidth is how much of a question is its title, as in tui.
 const titleWidth = 60
 

@@ -3,46 +3,13 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/daemon"
-	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/loopback"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/shellword"
 	"github.com/ohgw/ohgw/setup"
-	"github.com/ohgw/ohgw/setup/serving"
 )
-
-// checkSettings looks at settings that are wrong together, or here.
-func checkSettings(a *kit.App, s *config.Settings) error {
-	if !loopback.Address(s.Addr) {
-		if s.NoAuth {
-			open := daemon.NeedsKeys(s.Addr)
-			return fault.NewUsage(open.Msg, open.Hint+" ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
-		}
-		serving.WarnReachable(a.Setup(), s.Addr)
-		if len(s.AllowHosts) == 0 {
-			a.Note("warning: clients on other machines are refused; allow the host name or address that they use with --allow-host")
-		}
-	}
-	if s.Workspace == "" {
-		return nil
-	}
-	if filepath.Clean(s.Workspace) == filepath.Dir(s.Workspace) {
-		return fault.NewUsage("the workspace "+s.Workspace+" contains every file of this machine",
-			"choose a directory for the agents' work ("+s.Origin("workspace").String()+")")
-	}
-	info, err := os.Stat(s.Workspace)
-	if err == nil && !info.IsDir() {
-		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "choose a directory ("+s.Origin("workspace").String()+")")
-	}
-	return nil
-}
 
 // claimFault returns the error for a daemon that may not start.
 func claimFault(err error, dirs paths.Set) error {

@@ -120,7 +120,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSettings(o.App, s); err != nil {
+	if err := serving.CheckSettings(o.Setup(), s); err != nil {
 		return err
 	}
 	return stay(ctx, o, s, dirs)

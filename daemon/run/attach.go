@@ -159,3 +159,25 @@ func (a *Attachment) close(owed bool) {
 	defer m.mu.Unlock()
 	a.job.lose(a, owed, m.awaited(a.job))
 }
+
+// Opened waits for the conversation of a request that continues one, not
+// longer than openWait or, for a copy, forkWait. Its error is why the job failed before it started
+// anything.
+func (a *Attachment) Opened(ctx context.Context) error {
+	if a.replayed || a.job.req.ConversationID == "" {
+		return nil
+	}
+	limit := openWait
+	if a.job.req.From != "" {
+		limit = forkWait
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-a.job.life.opened:
+	case <-a.job.life.queued:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return a.job.life.failedEarly()
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 )
 
-// Refusals of Submit. Nothing was started.
+// Refusals of Admit. Nothing was started.
 var (
 	// ErrGone: the client had hung up before its request was admitted.
 	ErrGone = errors.New("the client had gone before its request was admitted")

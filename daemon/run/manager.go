@@ -101,7 +101,11 @@ func (m *Manager) Close() error {
 	return m.oneShots.close()
 }
 
-// Admit submits a request without the wait, which is [Attachment.Opened].
+// Admit finds or makes the job that answers req. The caller must Close the attachment.
+// Before it reads the answer of a request that continues a conversation, it calls
+// [Attachment.Opened], so that what has no effect is known.
+//
+// Errors: ErrGone, ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict.
 func (m *Manager) Admit(req Request) (*Attachment, error) {
 	if err := m.foreign(req); err != nil {
 		return nil, err

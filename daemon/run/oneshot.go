@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -338,26 +337,4 @@ func (m *Manager) tidyAfter(id string) error {
 		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}
 	return m.removeWorkspace(id)
-}
-
-// removeWorkspace removes the directory that was made for conversation id, if
-// there is one. It never touches a directory that a person chose.
-func (m *Manager) removeWorkspace(id string) error {
-	if m.cfg.Workspace != "" || m.cfg.WorkspaceRoot == "" {
-		return nil
-	}
-	if clean, err := uuid.Parse(id); err != nil || clean != id {
-		return fmt.Errorf("remove workspace %q: %w", id, uuid.ErrMalformed)
-	}
-	at := filepath.Join(m.cfg.WorkspaceRoot, id)
-	if m.cfg.Tidy != nil {
-		if err := m.cfg.Tidy(at); err != nil {
-			// The conversation is gone: the next start looks for what is left.
-			m.cfg.Logger.Warn("cannot remove what the sandbox kept for a workspace", "workspace", at, "err", err)
-		}
-	}
-	if err := os.RemoveAll(at); err != nil {
-		return fmt.Errorf("remove workspace: %w", err)
-	}
-	return nil
 }

@@ -3,12 +3,10 @@ package run
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/rescue"
-	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && !j.req.Keep && j.follow == nil }
@@ -203,28 +201,4 @@ func (j *job) fork() (agentapi.Conversation, error) {
 		}
 	}
 	return conv, err
-}
-
-// sameWorkspace refuses a conversation that works in another directory than the
-// one that the client named. Where its directory is not known, the name has no
-// effect.
-func (j *job) sameWorkspace(info agentapi.Info) error {
-	switch {
-	case !j.req.Named:
-	case info.Workspace == "":
-		j.delivery.ignore(IgnoredWorkspace)
-	case !workdir.Same(info.Workspace, j.req.Workspace):
-		return &WorkspaceError{Have: info.Workspace}
-	case info.ReadOnly && !j.req.ReadOnly:
-		return &WorkspaceError{Have: info.Workspace, ReadOnly: true}
-	}
-	return nil
-}
-
-// workspace is the directory of a new conversation.
-func (m *Manager) workspace(id string) string {
-	if m.cfg.Workspace != "" || m.cfg.WorkspaceRoot == "" {
-		return m.cfg.Workspace
-	}
-	return filepath.Join(m.cfg.WorkspaceRoot, id)
 }

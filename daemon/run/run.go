@@ -86,7 +86,7 @@ const (
 
 	// maxConversationQueue is how many requests may wait for one conversation.
 	maxConversationQueue = 8
-	// openWait bounds how long Submit waits to learn what became of a
+	// openWait bounds how long Opened waits to learn what became of a
 	// conversation that the request continues.
 	openWait = time.Second
 	// forkWait bounds the same for one that has to be copied first.
@@ -314,46 +314,6 @@ func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Stats{Running: m.slots.Used(), Queued: m.active - m.slots.Used()}
-}
-
-// Submit finds or makes the job that answers req. The caller must Close the
-// attachment. A request that continues a conversation waits up to a second
-// until that is open, so that what has no effect is known.
-//
-// Errors: ErrGone, ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict, or,
-// where the job failed before it started anything, an [agentapi.Error].
-func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) {
-	a, err := m.Admit(req)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Opened(ctx); err != nil {
-		a.Close()
-		return nil, err
-	}
-	return a, nil
-}
-
-// Opened waits for the conversation of a request that continues one, not
-// longer than Submit would. Its error is why the job failed before it started
-// anything.
-func (a *Attachment) Opened(ctx context.Context) error {
-	if a.replayed || a.job.req.ConversationID == "" {
-		return nil
-	}
-	limit := openWait
-	if a.job.req.From != "" {
-		limit = forkWait
-	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-a.job.life.opened:
-	case <-a.job.life.queued:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return a.job.life.failedEarly()
 }
 
 // Remembered counts the jobs that could still answer a request.

@@ -33,6 +33,23 @@ func (m *Manager) Stop(token, conversation, key string) int {
 	return n
 }
 
+// StopAnswer ends the run that gives an answer, whoever asked for it, as
+// [Manager.Stop] does, and reports whether it was going on or waiting.
+func (m *Manager) StopAnswer(conversation, answer string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q := m.queues[conversation]
+	if q == nil {
+		return false
+	}
+	for _, j := range q.jobs {
+		if j.answerID == answer {
+			return j.life.halt(ErrStopped)
+		}
+	}
+	return false
+}
+
 // unattendedTime bounds how long the backend is asked to stop a run that no job
 // follows.
 const unattendedTime = 30 * time.Second

@@ -17,11 +17,11 @@ type Leftovers struct {
 	// changed before it are removed.
 	Before time.Time
 	// Enter reports whether a directory below Dir is looked into; it gets the path
-	// relative to Dir, with slashes.
+	// relative to Dir, with slashes. Nil: all of them are.
 	Enter func(dir string) bool
 }
 
-// Remove removes them. It follows no symbolic link and goes on after an error.
+// Remove looks for these files and removes them. It follows no symbolic link and goes on after an error.
 func (l Leftovers) Remove() error {
 	root, err := os.OpenRoot(l.Dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l Leftovers) Remove() error {
 		case err != nil:
 			failed = append(failed, err)
 		case e.IsDir():
-			if name != "." && !l.Enter(name) {
+			if name != "." && l.Enter != nil && !l.Enter(name) {
 				return fs.SkipDir
 			}
 		case e.Type().IsRegular() && IsTemp(path.Base(name)):

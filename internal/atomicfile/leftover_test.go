@@ -56,3 +56,22 @@ func TestLeftoversOfADirectoryThatIsGone(t *testing.T) {
 		t.Errorf("the error is %v, want that the directory does not exist", err)
 	}
 }
+
+func TestLeftoversInAllDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	below := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(below, ".ohgw-x.tmp")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (atomicfile.Leftovers{Dir: dir, Before: time.Now().Add(time.Hour)}).Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is there after the removal (%v)", err)
+	}
+}
