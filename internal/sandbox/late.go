@@ -8,14 +8,16 @@ import (
 
 // Late is access to files that is opened when it is first used, and again when stale
 // says so. An error of open is that of each use until it opens. Neither function is
-// called while the other, or itself, runs.
-func Late(open func() (Files, error), stale func() bool) Files {
-	return &late{open: open, stale: stale}
+// called while the other, or itself, runs. Of dir it is known that its path without links
+// is real; nothing is opened to find that out.
+func Late(dir, real string, open func() (Files, error), stale func() bool) Files {
+	return &late{dir: dir, real: real, open: open, stale: stale}
 }
 
 type late struct {
-	open  func() (Files, error)
-	stale func() bool
+	dir, real string
+	open      func() (Files, error)
+	stale     func() bool
 
 	mu     sync.Mutex
 	files  Files
@@ -40,6 +42,9 @@ func (l *late) get() (Files, error) {
 }
 
 func (l *late) Real(path string) (string, error) {
+	if path == l.dir || path == l.real {
+		return l.real, nil
+	}
 	f, err := l.get()
 	if err != nil {
 		return "", err

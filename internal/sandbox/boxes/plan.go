@@ -30,6 +30,17 @@ const noHome = "/run/home"
 // kept between the conversations of the workspace, with the user's tools in it. The
 // first box makes it. The network is off.
 func Plan(u User, workspace string) (policy.Policy, error) {
+	p, err := Place(u, workspace)
+	if err != nil {
+		return p, err
+	}
+	p = Surround(u, p)
+	return p, p.Check()
+}
+
+// Place makes the part of the default policy that decides whether there can be a box with
+// a workspace. It takes a few system calls; [Surround] adds the rest.
+func Place(u User, workspace string) (policy.Policy, error) {
 	p := policy.Policy{HomeAt: noHome, Processes: 4096, GitConfig: u.GitConfig}
 	var err error
 	if p.Workspace, err = directory(workspace); err != nil {
@@ -44,30 +55,42 @@ func Plan(u User, workspace string) (policy.Policy, error) {
 	if p.Home, err = ownHome(u.State, p.Workspace); err != nil {
 		return p, err
 	}
-	for _, dir := range append([]string{u.State}, u.Private...) {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || !filepath.IsAbs(real) {
-			continue
-		}
-		if real == p.Workspace {
-			return p, &PrivateError{real}
-		}
-		p.Hide = append(p.Hide, real)
+	here, err := os.Stat(p.Workspace)
+	if err != nil {
+		return p, fmt.Errorf("workspace: %w", err)
 	}
-	links, dirs := inRun(u.Environ)
-	if p.HomeAt != noHome {
-		p.Read = tools(p.HomeAt, p.Workspace, u.Environ)
-		p.Read = slices.DeleteFunc(p.Read, func(at string) bool {
-			return slices.ContainsFunc(p.Hide, func(hidden string) bool { return subpath.Within(hidden, at) || subpath.Within(at, hidden) })
-		})
-	}
-	for _, dir := range dirs {
-		if !slices.ContainsFunc(p.Hide, func(hidden string) bool { return subpath.Within(hidden, dir) || subpath.Within(dir, hidden) }) {
-			p.Read = append(p.Read, dir)
+	for _, dir := range u.closed() {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, here) {
+			return p, &PrivateError{p.Workspace}
 		}
 	}
-	p.Links = links
 	return p, p.Check()
+}
+
+// Surround adds to a policy of [Place] what of the user's the box shows and hides: the
+// directories of programs, which it looks for, and those of ohgw and OpenHands.
+func Surround(u User, p policy.Policy) policy.Policy {
+	var hide []string
+	for _, dir := range u.closed() {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			hide = append(hide, real)
+		}
+	}
+	apart := func(at string) bool {
+		return !slices.ContainsFunc(hide, func(hidden string) bool { return subpath.Within(hidden, at) || subpath.Within(at, hidden) })
+	}
+	links, read := inRun(u.Environ)
+	if p.HomeAt != noHome {
+		read = append(tools(p.HomeAt, p.Workspace, u.Environ), read...)
+	}
+	read = slices.DeleteFunc(read, func(at string) bool { return !apart(at) })
+	p.Hide, p.Read, p.Links = append(hide, p.Hide...), append(read, p.Read...), links
+	return p
+}
+
+// closed are the directories of which no box shows anything.
+func (u User) closed() []string {
+	return slices.DeleteFunc(append([]string{u.State}, u.Private...), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
 // HomeError says that the workspace has the user's home directory in it.
@@ -140,6 +163,9 @@ func tools(home, workspace string, environ []string) []string {
 	}
 	var found []string
 	for _, at := range candidates {
+		if _, err := os.Stat(at); err != nil {
+			continue // most of them; one system call is less than one for each part of the path
+		}
 		if real, err := filepath.EvalSymlinks(at); err == nil && shareable(home, workspace, real) {
 			found = append(found, real)
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/ohgw/ohgw/internal/subpath"
 )
 
-// box is that of one conversation. It is made of the real one with the first program,
-// because its policy is then as new as it can be.
+// box is that of one conversation. The real one is made with the first program, because
+// its policy is then as new as it can be, and a conversation that starts none pays for none.
 type box struct {
 	m        *Manager
 	env      Env
-	settings Settings // for this workspace
-	plan     policy.Policy
+	settings Settings      // for this workspace
+	plan     policy.Policy // without what is found out with the first program
 	network  *network
 
 	mu    sync.Mutex
@@ -98,11 +98,10 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	return b, nil
 }
 
-// plan makes the policy of a box as the settings for its workspace say.
+// plan makes the policy of a box as the settings for its workspace say, without what of
+// the user's it shows and hides; see [box.with].
 func (m *Manager) plan(workspace string) (policy.Policy, Settings, error) {
-	u := m.cfg.User
-	u.Private = private(u)
-	p, err := boxes.Plan(u, workspace)
+	p, err := boxes.Place(m.user(), workspace)
 	if err != nil {
 		return p, Settings{}, err
 	}
@@ -119,6 +118,13 @@ func (m *Manager) plan(workspace string) (policy.Policy, Settings, error) {
 		}
 	}
 	return p, s, p.Check()
+}
+
+// user is whose programs the boxes are for.
+func (m *Manager) user() boxes.User {
+	u := m.cfg.User
+	u.Private = private(u)
+	return u
 }
 
 // Level is that of the manager.
@@ -206,10 +212,10 @@ func (b *box) open() (sandbox.Box, error) {
 	return inner, nil
 }
 
-// with is the plan with what grants show. A workspace that is read-only can be
-// granted, too.
+// with is the plan with what of the user's it shows and hides now, and with what grants
+// show. A workspace that is read-only can be granted, too.
 func (b *box) with(more shown) policy.Policy {
-	p := b.plan
+	p := boxes.Surround(b.m.user(), b.plan)
 	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
 	if b.env.ReadOnly && slices.Contains(more.write, p.Workspace) {
 		p.Read = slices.DeleteFunc(slices.Clone(p.Read), func(at string) bool { return at == p.Workspace })
@@ -279,7 +285,7 @@ func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
 		inner, err := b.open()
 		return err != nil || inner != of
 	}
-	return sandbox.Late(open, widened), nil
+	return sandbox.Late(dir, b.real(dir), open, widened), nil
 }
 
 // Close ends the programs.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	_ "github.com/ohgw/ohgw/internal/sandbox/helperinit" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
@@ -126,6 +128,41 @@ func TestTheBoxOfAConversation(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(w.home, "note")); err == nil {
 		t.Error("a program has written into the user's home directory")
+	}
+}
+
+// TestAConversationThatStartsNoProgramMakesNoSandbox does what a turn without commands
+// does with its box: the environment of programs is asked for, and the workspace of files.
+// A tool that is installed meanwhile is in the sandbox of the first program.
+func TestAConversationThatStartsNoProgramMakesNoSandbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, real)
+	link := filepath.Join(w.root, "link")
+	if err := os.Symlink(w.env.Workspace, link); err != nil {
+		t.Fatal(err)
+	}
+	workspace := w.env.Workspace
+	w.env.Workspace = link
+	box := w.box(w.manager())
+	files, err := sandbox.FilesOf(box, link, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	for _, at := range []string{link, workspace} {
+		if got, err := files.Real(at); err != nil || got != workspace {
+			t.Errorf("%s is %q, %v, want %s", at, got, err, workspace)
+		}
+	}
+	sandbox.EnvironOf(box, []string{"PATH=" + os.Getenv("PATH")})
+	for _, at := range []string{filepath.Join(w.env.Dir, "tmp"), filepath.Dir(boxes.HomeOf(w.state, workspace))} {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s was made without a program (%v)", at, err)
+		}
+	}
+	write(t, filepath.Join(w.home, ".local", "bin", "new-tool"), "found")
+	if got := w.run(box, "cat ~/.local/bin/new-tool"); got != "found" {
+		t.Errorf("the new tool reads %q in the sandbox", got)
 	}
 }
 
