@@ -41,7 +41,8 @@ const (
 	response     = "One stored response: read, delete"
 )
 
-// table has all routes. Who adds one says in secrecy_test.go which ids it takes.
+// table has the routes of /v1 and those beside it; those of OpenHands' own API are put
+// together in daemon/openhandsapi/parts.go. Who adds one says in secrecy_test.go which ids it takes.
 func (d *Daemon) table() []route {
 	read, get, post, remove := []string{http.MethodGet, http.MethodHead}, []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	anyone := func(next gate.Handler) gate.Handler { return next }

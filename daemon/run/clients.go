@@ -2,6 +2,9 @@ package run
 
 import "time"
 
+// defaultGrace is how long a run without a client goes on.
+const defaultGrace = 10 * time.Second
+
 // What follows concerns both halves of a job: what its clients do decides how
 // long it lives. delivery's mutex is held throughout, life's within.
 

@@ -81,7 +81,6 @@ type Ended struct {
 const (
 	defaultMaxRuns  = 8
 	defaultMaxQueue = 64
-	defaultGrace    = 10 * time.Second
 	defaultMaxLog   = 16 << 20
 
 	// maxConversationQueue is how many requests may wait for one conversation.

@@ -24,6 +24,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -96,24 +97,19 @@ func newProxy(t *testing.T, upstream string) string {
 // await waits until a URL answers, or its server has ended.
 func await(t *testing.T, url string, ended <-chan struct{}) {
 	t.Helper()
-	const pause = 200 * time.Millisecond
-	ticker := time.NewTicker(pause)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		resp, err := http.Get(url)
-		if err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
-		}
+	waittest.Until(t, patience, url+" answers", func() (any, bool) {
 		select {
 		case <-ended:
 			t.Fatal("the server ended before it answered")
-		case <-ticker.C:
+		default:
 		}
-	}
-	t.Fatalf("%s does not answer", url)
+		resp, err := http.Get(url)
+		if err != nil {
+			return err, false
+		}
+		_ = resp.Body.Close()
+		return resp.Status, resp.StatusCode == http.StatusOK
+	})
 }
 
 // agentTurn has the engine's agent see a picture, run a command and finish.

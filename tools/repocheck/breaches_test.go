@@ -94,6 +94,8 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"commands and the gateway", "cli/chat/x.go", "./daemon/run"},
 	{"commands and the gateway", "cli/kit/x.go", "./daemon"},
 	{"commands and the engine", "cli/chat/x.go", "./agentapi/engine/llm"},
+	{"commands and the Cloud", "cli/chat/x.go", "./agentapi/cloud/account"},
+	{"commands and the sandbox", "cli/chat/x.go", "./internal/sandbox/manager"},
 
 	{"backends", "agentapi/agentserver/x.go", "./agentapi/cloud"},
 	{"backends", "agentapi/agentserver/x.go", "./agentapi/engine"},

@@ -119,6 +119,14 @@ func rules(t *testing.T) []rule {
 			in: []string{"cli"}, not: []string{"cli/agents", "cli/profiles"}, deny: below("agentapi/engine"),
 		},
 		{
+			name: "commands and the Cloud", why: "a command asks a gateway; those left out work with a server of OpenHands itself",
+			in: []string{"cli"}, not: []string{"cli/cloud", "cli/conversations", "cli/kit", "cli/server"}, deny: below("agentapi/cloud"),
+		},
+		{
+			name: "commands and the sandbox", why: "setup makes the boxes; cli/sandbox shows and tries them, and the others know their words",
+			in: []string{"cli"}, not: []string{"cli/sandbox"}, deny: []string{"./internal/sandbox/*"}, allow: below("internal/sandbox/policy"),
+		},
+		{
 			name: "backends", why: "backends meet in setup",
 			apart: backends,
 		},

@@ -14,26 +14,35 @@ import (
 // go down: a test that waits for something asks for it (waittest.Until) or runs in a bubble of
 // synctest, where a sleep takes no time.
 var slept = map[string]int{
+	"agentapi/backendtest/fakeserver/agent.go":    1, // the pauses of an agent, which end with the request
 	"agentapi/engine/idle_test.go":                1, // in the bubbles of its users
 	"agentapi/engine/interop_server_e2e_test.go":  1, // events count as all if they are the same a moment later
+	"agentapi/engine/tool/terminal/bench_test.go": 1, // samples the memory until the output ends
 	"agentapi/engine/tool/mcp/mcp_test.go":        1, // the process of a server that does not answer
 	"cli/canary_e2e_test.go":                      1, // samples the processes until the test ends
 	"daemon/completions/samples_test.go":          3, // slow answers and random pauses
+	"daemon/daemontest/script.go":                 1, // the pauses of a scripted agent, which end with the run
 	"daemon/run/fake_test.go":                     1, // in the bubbles of its users
 	"daemon/run/oneshot_test.go":                  1, // in the bubbles of its users
 	"e2e/differential/differential_test.go":       1, // the agent-server writes its statistics after the status
 	"e2e/outside_test.go":                         4, // benchmarks of memory after a while without work
 	"e2e/soak/soak_test.go":                       1, // a usage counts as settled if it is the same a second later
 	"e2e/soak/world_test.go":                      1, // the program reads the clock that was moved
-	"e2e/sockets_test.go":                         1, // a benchmark with the pace of an LLM
+	"e2e/sockets_test.go":                         2, // a benchmark with the pace of an LLM, which samples the memory
 	"e2e/terminal/bench_test.go":                  1, // a benchmark with the pace of a typist
 	"e2e/terminal/doing_test.go":                  1, // keys as slow as a user's, unlike those of a mouse wheel
 	"e2e/terminal/terminal_test.go":               1, // a screen counts as still if it is the same a moment later
+	"internal/profile/server_e2e_test.go":         1, // reads that leave the writers some of the machine
+	"internal/testkit/llmtest/chat.go":            1, // the pauses of an LLM, which end with the request
 	"internal/testkit/processtest/processtest.go": 1, // a poll that sees the end of its process at once
 	"internal/testkit/waittest/until.go":          1, // the pause of all polls
 	"tui/harness_test.go":                         1, // in the bubbles of its users
 	"tui/run_test.go":                             1, // a real terminal on a slow line
 }
+
+// clocks are the functions of package time that a poll can be made with. The case of a select
+// for time.After is mostly a limit and is looked at by itself.
+var clocks = []string{"time.Sleep", "time.Tick", "time.NewTicker", "time.NewTimer"}
 
 func TestTestsDoNotSleep(t *testing.T) {
 	t.Parallel()
@@ -101,7 +110,7 @@ func sleeps(group []source) map[string]int {
 						counts[s.name]++
 					}
 				case *ast.CallExpr:
-					if code(n.Fun) == "time.Sleep" {
+					if slices.Contains(clocks, code(n.Fun)) {
 						counts[s.name]++
 					}
 				}

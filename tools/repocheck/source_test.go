@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,6 +106,11 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 	for dir, group := range packages(t) {
 		isVar := packageVariables(group)
 		for _, s := range group {
+			for _, id := range changeable(s) {
+				if !s.forTests() && dir+"."+id.Name != reused {
+					t.Errorf("%s:%d: package variable %s of %s is changed by its methods", s.name, s.line(id.Pos()), id.Name, dir)
+				}
+			}
 			ast.Inspect(s.tree, func(n ast.Node) bool {
 				for _, target := range written(n) {
 					if id := base(target); id != nil && isVar(id) {
@@ -118,6 +124,42 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 			})
 		}
 	}
+}
+
+// reused is memory that is used again, which no answer depends on.
+const reused = "daemon/openhandsapi/socket.scratch"
+
+// changeable are the variables of the package whose types are for values that change.
+func changeable(s source) (found []*ast.Ident) {
+	for _, decl := range s.tree.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range d.Specs {
+			v := spec.(*ast.ValueSpec)
+			kind := v.Type
+			if lit, ok := first(v.Values).(*ast.CompositeLit); ok && kind == nil {
+				kind = lit.Type
+			}
+			if generic, ok := kind.(*ast.IndexExpr); ok {
+				kind = generic.X
+			}
+			switch name := code(kind); {
+			case strings.HasPrefix(name, "atomic."), slices.Contains([]string{"sync.Map", "sync.Mutex", "sync.Once", "sync.Pool", "sync.RWMutex", "sync.WaitGroup"}, name):
+				found = append(found, v.Names...)
+			}
+		}
+	}
+	return found
+}
+
+// first is the first of the values of a variable; nil if it has none.
+func first(values []ast.Expr) ast.Expr {
+	if len(values) == 0 {
+		return nil
+	}
+	return values[0]
 }
 
 // TestNoAssignmentIsDoubled looks for what a merge leaves behind: an assignment, and the

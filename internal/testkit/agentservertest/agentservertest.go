@@ -213,17 +213,16 @@ func (s *Server) Restart(t testing.TB) {
 
 func (s *Server) awaitReady(t testing.TB) {
 	t.Helper()
-	deadline := time.After(patience)
-	retry := time.NewTicker(50 * time.Millisecond)
-	defer retry.Stop()
-	for !s.isReady(t) {
+	ready := waittest.Poll(patience, func() bool {
 		select {
-		case <-retry.C:
 		case <-s.exited:
 			t.Fatalf("agentservertest: the server ended before it was ready:\n%s", s.log())
-		case <-deadline:
-			t.Fatalf("agentservertest: the server is not ready after %v:\n%s", patience, s.log())
+		default:
 		}
+		return s.isReady(t)
+	})
+	if !ready {
+		t.Fatalf("agentservertest: the server is not ready after %v:\n%s", patience, s.log())
 	}
 }
 
