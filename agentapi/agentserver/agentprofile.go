@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 )
@@ -32,14 +31,7 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	if err != nil {
 		return b.fault(ctx, "store an agent profile for the LLM profile", err)
 	}
-	start.AgentProfileID = id
-	start.Encrypted = false
-	// The server cuts white space off and chooses the usage id.
-	system := strings.TrimSpace(req.System)
-	start.Tags = newTags(req.Profile, "", system)
-	if system != "" {
-		start.Additions = &additions{SystemSuffix: system}
-	}
+	start.byAgentProfile(id, req)
 	return nil
 }
 

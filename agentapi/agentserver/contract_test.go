@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { waittest.Main(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true, Agents: true}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
@@ -34,10 +34,11 @@ func TestContractWithOldServers(t *testing.T) {
 	}{
 		{"1.55.0", func(*backendtest.Features) {}},
 		{"1.43.1", func(*backendtest.Features) {}},
-		{"1.36.0", func(*backendtest.Features) {}},
-		{"1.32.0", func(f *backendtest.Features) { f.Pause = false }},
-		{"1.30.0", func(f *backendtest.Features) { f.Pause, f.Fork = false, false }},
-		{"1.22.0", func(f *backendtest.Features) { f.Stop, f.Pause, f.Fork = false, false, false }},
+		{"1.37.0", func(*backendtest.Features) {}},
+		{"1.36.0", func(f *backendtest.Features) { f.Agents = false }},
+		{"1.32.0", func(f *backendtest.Features) { f.Agents, f.Pause = false, false }},
+		{"1.30.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Fork = false, false, false }},
+		{"1.22.0", func(f *backendtest.Features) { f.Agents, f.Stop, f.Pause, f.Fork = false, false, false, false }},
 	} {
 		t.Run(tt.version, func(t *testing.T) {
 			t.Parallel()
@@ -64,8 +65,11 @@ func newSetup(opts fakeserver.Options) func(*testing.T, backendtest.Needs) *back
 		server.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: "sk-llm"})
 		server.SaveProfile("other", fakeserver.Profile{Model: "openai/other", BaseURL: llm.URL, Key: "sk-llm"})
 		server.Configure(func(_, conversation map[string]any) { conversation["confirmation_mode"] = needs.Confirm })
+		server.SaveAgent("contract", map[string]any{
+			"agent_kind": "openhands", "llm_profile_ref": "fast", "system_message_suffix": "You are the agent of the contract.",
+		})
 		return &backendtest.Setup{
-			Backend: newBackend(t, server, opts.Key), LLM: llm, Profile: "fast", Other: "other", Workspace: t.TempDir(),
+			Backend: newBackend(t, server, opts.Key), LLM: llm, Profile: "fast", Other: "other", Agent: "agent_contract", Workspace: t.TempDir(),
 			Pause:   func(t *testing.T, id string) { t.Helper(); pause(t, server, opts.Key, id) },
 			Kill:    func(*testing.T) { server.Kill() },
 			Restart: func(t *testing.T) { t.Helper(); server.Restart(t) },

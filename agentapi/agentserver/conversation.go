@@ -54,18 +54,30 @@ func (c *conversation) Interrupt(ctx context.Context) error {
 // Switch gives the agent the LLM of another profile. The server keeps the
 // first LLM of a usage id for ever, so each switch has an id of its own.
 func (c *conversation) Switch(ctx context.Context, profile string) error {
-	b := c.backend
 	if c.version < sinceProfiles {
 		return unsupported("This agent-server is older than 1.22 and cannot change the model of a conversation. Start a new conversation.")
 	}
-	_, llm, _, err := b.launchParts(ctx, profile)
+	if err := c.mayBecome(ctx, profile); err != nil {
+		return err
+	}
+	return c.handOver(ctx, profile)
+}
+
+// handOver gives the agent the LLM of a profile, which may be that of the agent.
+func (c *conversation) handOver(ctx context.Context, profile string) error {
+	b := c.backend
+	of, err := b.llmOf(ctx, c.version, profile)
+	if err != nil {
+		return err
+	}
+	_, llm, _, err := b.launchParts(ctx, of)
 	if err != nil {
 		return err
 	}
 	if llm.text("provider_connection_id") != "" {
 		return unsupported("The agent-server cannot change a conversation to a profile with a provider connection. Start a new conversation.")
 	}
-	if err := b.equip(ctx, profile, llm); err != nil {
+	if err := b.equip(ctx, of, llm); err != nil {
 		return err
 	}
 	usage := newUsage()

@@ -38,6 +38,13 @@ func (b *Backend) DirectLLM(ctx context.Context, profile string) (secret.Value, 
 func (b *Backend) directLLM(ctx context.Context, profile string) (object, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
+	info, err := b.info(limited)
+	if err != nil {
+		return nil, err
+	}
+	if profile, err = b.llmOf(limited, info.version, profile); err != nil {
+		return nil, err
+	}
 	llm, err := b.profileConfig(limited, profile, exposeCleartext)
 	if err != nil {
 		return nil, b.fault(ctx, "read its LLM profile", err)

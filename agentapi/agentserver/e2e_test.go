@@ -54,7 +54,7 @@ func testContract(t *testing.T, version string) {
 	t.Helper()
 	f := startServers(t, version)
 	has, connections := everything(), true
-	has.KeyWords = minor(t, version) >= 58
+	has.KeyWords, has.Agents = minor(t, version) >= 58, minor(t, version) >= firstWithAgents
 	switch version {
 	case agentservertest.Cloud: // a profile cannot say that its model sees images
 		has.Blind, connections = true, false
@@ -71,6 +71,10 @@ func testContract(t *testing.T, version string) {
 		t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
 	}
 }
+
+// firstWithAgents is the first version, 1.37, that starts conversations with its agent
+// profiles as ohgw needs it.
+const firstWithAgents = 37
 
 // minor is the second number of a version.
 func minor(t *testing.T, version string) int {
@@ -314,6 +318,20 @@ func (s *shared) call(t *testing.T, method, path string, in any) {
 	s.server.Call(t, method, path, in, nil)
 }
 
+// activate makes an agent profile the active one.
+func (s *shared) activate(t *testing.T, agent string) {
+	t.Helper()
+	var stored struct {
+		Profile struct {
+			ID string `json:"id"`
+		} `json:"profile"`
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server.Call(t, http.MethodGet, "/api/agent-profiles/"+agent, nil, &stored)
+	s.server.Call(t, http.MethodPost, "/api/agent-profiles/"+stored.Profile.ID+"/activate", nil, nil)
+}
+
 func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 	t.Helper()
 	s := f.plain
@@ -338,7 +356,17 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		s.call(t, http.MethodPost, "/api/profiles/"+name, map[string]any{"llm": config, "include_secrets": true})
 	}
 	b := f.connect(t, s, nil)
-	return f.behaviours(s, &backendtest.Setup{Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Workspace: t.TempDir()})
+	setup := &backendtest.Setup{Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Workspace: t.TempDir()}
+	if minor(t, f.version) >= firstWithAgents {
+		agent := "of-" + setup.Profile
+		s.call(t, http.MethodPost, "/api/agent-profiles/"+agent, map[string]any{
+			"agent_kind": "openhands", "llm_profile_ref": setup.Profile, "system_message_suffix": "You are the agent of the contract.",
+			"tools": []map[string]any{{"name": "terminal"}},
+		})
+		s.activate(t, agent)
+		setup.Agent = agentapi.AgentPrefix + agent
+	}
+	return f.behaviours(s, setup)
 }
 
 // connect makes a backend that lives until the test ends.

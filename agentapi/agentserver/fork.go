@@ -44,7 +44,7 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 	info.ID, info.Created = made.ID, true
 	fork := &conversation{backend: b, version: c.version, info: info, counts: true}
 	fork.uncounted.Store(true)
-	if err := fork.Switch(ctx, info.Profile); err != nil {
+	if err := fork.handOver(ctx, info.Profile); err != nil {
 		return nil, errors.Join(err, b.Remove(context.WithoutCancel(ctx), info.ID))
 	}
 	return fork, nil
@@ -58,7 +58,7 @@ func (c *conversation) sendCounted(ctx context.Context, m agentapi.Message) erro
 	if err := c.say(ctx, m, false); err != nil {
 		return err
 	}
-	if err := c.Switch(ctx, c.info.Profile); err != nil {
+	if err := c.handOver(ctx, c.info.Profile); err != nil {
 		c.backend.log.WarnContext(ctx, "cannot read the token counts of a copied conversation; they are not counted", "conversation_id", c.info.ID, "err", err)
 	}
 	return c.run(ctx)

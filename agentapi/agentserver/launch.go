@@ -28,6 +28,8 @@ type startRequest struct {
 	MaxIterations  int             `json:"max_iterations,omitempty"`
 	Tags           tags            `json:"tags,omitempty"`
 	Autotitle      bool            `json:"autotitle"` // a title is one more LLM call: never
+
+	handOver bool // the LLM of the agent that the server makes lacks our own secrets
 }
 
 type workingDir struct {
@@ -63,6 +65,12 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	}
 	if v < sinceProfiles {
 		return start, b.launchOwn(v, req, &start)
+	}
+	if a, err := b.agentOf(ctx, v, req.Profile); err != nil || a != nil {
+		if err == nil {
+			err = b.launchAgent(ctx, a, req, &start)
+		}
+		return start, err
 	}
 	stored, llm, encrypted, err := b.launchParts(ctx, req.Profile)
 	if err != nil {

@@ -60,7 +60,11 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if err != nil {
 		return nil, err
 	}
-	return b.handle(ctx, server.version, made, created)
+	c, err := b.handle(ctx, server.version, made, created)
+	if err == nil && created && start.handOver {
+		return c.equipped(ctx)
+	}
+	return c, err
 }
 
 // describe asks the server for the conversation.
@@ -115,7 +119,7 @@ func (b *Backend) profileOf(ctx context.Context, v version, c conversationInfo) 
 	// of them it was.
 	found := ""
 	for _, p := range profiles {
-		if p.Model == llm.Model && p.BaseURL == llm.BaseURL {
+		if p.Agent == "" && p.Model == llm.Model && p.BaseURL == llm.BaseURL {
 			if found != "" {
 				return "", nil
 			}

@@ -35,8 +35,8 @@ type listedProfile struct {
 	KeySet             bool   `json:"api_key_set"`
 }
 
-// Profiles lists the server's LLM profiles, or the one of our own where the
-// server has none.
+// Profiles lists the server's LLM profiles and its agents, or the LLM profile of our
+// own where the server has none.
 func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	info, err := b.info(ctx)
 	if err != nil {
@@ -67,10 +67,14 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	if err := group.Wait(); err != nil {
 		return nil, b.fault(ctx, "list its LLM profiles", err)
 	}
-	return b.listed(list, settings)
+	agents, err := b.agents(ctx, info.version, settings)
+	if err != nil {
+		return nil, err
+	}
+	return b.listed(list, settings, agents)
 }
 
-func (b *Backend) listed(list profileList, settings object) ([]agentapi.Profile, error) {
+func (b *Backend) listed(list profileList, settings object, agents []listedAgent) ([]agentapi.Profile, error) {
 	common, err := json.Marshal(settledSettings(settings))
 	if err != nil {
 		return nil, err
@@ -87,6 +91,7 @@ func (b *Backend) listed(list profileList, settings object) ([]agentapi.Profile,
 			Revision: revision(string(own), string(common), stamp),
 		})
 	}
+	profiles = append(profiles, agentModels(agents, profiles)...)
 	slices.SortFunc(profiles, func(a, b agentapi.Profile) int { return cmp.Compare(a.Name, b.Name) })
 	return profiles, nil
 }

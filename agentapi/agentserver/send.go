@@ -252,3 +252,21 @@ func (c *conversation) restartedSince(ctx context.Context, t time.Time) bool {
 func newUsage() string {
 	return id.New(agentUsage + "-")
 }
+
+// SendFirst sends the first message of a conversation whose LLM the caller sets. It calls
+// set between the message and its run, where a server begins to count what an LLM takes.
+// If set returns an error, nothing runs.
+func (b *Backend) SendFirst(ctx context.Context, id string, m agentapi.Message, set func(context.Context) error) error {
+	info, err := b.info(ctx)
+	if err != nil {
+		return err
+	}
+	c := &conversation{backend: b, version: info.version, info: agentapi.Info{ID: id}}
+	if err := c.say(ctx, m, false); err != nil {
+		return err
+	}
+	if err := set(ctx); err != nil {
+		return err
+	}
+	return c.run(ctx)
+}

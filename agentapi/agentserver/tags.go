@@ -1,9 +1,11 @@
 package agentserver
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -56,4 +58,37 @@ func recallSystem(mark, suffix string) (text string, known bool) {
 		return "", false
 	}
 	return text, true
+}
+
+// Mark is what is noted with a conversation.
+type Mark struct {
+	Profile string  // of its LLM
+	System  *string // the text that its system prompt ends with; nil: what was noted stays
+	Title   string  // "": the title stays
+}
+
+// Mark notes with a conversation that another client has started what Open would have
+// noted. The server keeps the note in the tags, where Open finds it.
+func (b *Backend) Mark(ctx context.Context, id string, m Mark) error {
+	known, err := b.describe(ctx, id)
+	if gone(err) {
+		return conversationNotFound(id, err)
+	}
+	if err != nil {
+		return b.fault(ctx, "describe the conversation", err)
+	}
+	in := struct {
+		Tags  tags   `json:"tags"`
+		Title string `json:"title,omitempty"`
+	}{known.Tags, m.Title}
+	if m.Profile != "" {
+		in.Tags = withProfile(known.Tags, m.Profile, known.Agent.LLM.UsageID)
+	}
+	if m.System != nil {
+		in.Tags[tagSystem] = systemMark(*m.System)
+	}
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	_, err = b.client.do(limited, request{method: http.MethodPatch, path: conversationPath(id), in: in})
+	return b.fault(ctx, "note what the conversation is for", err)
 }

@@ -48,6 +48,7 @@ type Features struct {
 	Confirm bool // actions can wait for a confirmation
 	Pause   bool // another client can pause a run
 	Kill    bool // the server can die and come back while we live
+	Agents  bool // agents are among its profiles
 
 	// KeyWords: a refused LLM key is told in words of the server's own, not in
 	// those of the provider.
@@ -64,9 +65,12 @@ type Setup struct {
 	// Profile and Other are two profiles, of the models "test" and "other" as
 	// LLM is asked for them. Other is empty where a backend has only one.
 	Profile, Other string
-	Workspace      string
-	Pause          func(t *testing.T, id string)
-	Kill, Restart  func(t *testing.T)
+	// Agent is an agent of Profile's LLM that is told "You are the agent of the
+	// contract."; empty for a backend without agents.
+	Agent         string
+	Workspace     string
+	Pause         func(t *testing.T, id string)
+	Kill, Restart func(t *testing.T)
 
 	has Features
 }
@@ -82,7 +86,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), forks(), histories(), extensions(), losses())
+	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), forks(), histories(), extensions(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -58,12 +58,12 @@ type Server struct {
 	version version
 	faults  faults
 	runs    runs
+	agents  agentProfiles
 
 	mu            sync.Mutex
 	life          *life // nil while it is dead
 	last          *life // the newest one, dead or not
 	profiles      map[string]Profile
-	agentProfiles map[string]agentProfile
 	active        string
 	settings      settings
 	conversations map[string]*conversation
@@ -125,7 +125,7 @@ func New(t testing.TB, opts Options) *Server {
 	}
 	s := &Server{
 		opts: opts, version: parseVersion(opts.Version), runs: runs{most: mostRuns(opts)},
-		profiles: map[string]Profile{}, agentProfiles: map[string]agentProfile{}, conversations: map[string]*conversation{},
+		profiles: map[string]Profile{}, conversations: map[string]*conversation{},
 		settings: settings{
 			Agent: map[string]any{
 				"schema_version": 9, "agent_kind": "openhands", "llm": map[string]any{"model": "gpt-5.5"},
@@ -136,6 +136,7 @@ func New(t testing.TB, opts Options) *Server {
 			Conversation: map[string]any{"schema_version": 1, "max_iterations": 500, "confirmation_mode": false, "security_analyzer": "llm"},
 		},
 	}
+	s.agents.version, s.agents.byName = s.version, map[string]agentProfile{}
 	if s.version < sinceToolsAlone {
 		s.settings.Agent["schema_version"] = 5
 		s.settings.Agent["enable_switch_llm_tool"], s.settings.Agent["enable_sub_agents"] = true, false
@@ -272,6 +273,9 @@ func (s *Server) SaveProfile(name string, p Profile) {
 	defer s.mu.Unlock()
 	s.profiles[name] = p
 }
+
+// SaveAgent stores an agent profile, and makes it the active one.
+func (s *Server) SaveAgent(name string, fields map[string]any) { s.agents.activate(name, fields) }
 
 // Activate makes a profile the active one.
 func (s *Server) Activate(name string) {

@@ -60,10 +60,7 @@ func (s *Server) routes(l *life) http.Handler {
 		private("GET /api/profiles/{name}", s.getProfile)
 		mux.Handle("GET /api/profiles/{$}", http.RedirectHandler("/api/profiles", http.StatusTemporaryRedirect))
 	}
-	if s.version >= 1029 {
-		private("GET /api/agent-profiles/{name}", s.getAgentProfile)
-		private("POST /api/agent-profiles/{name}", s.saveAgentProfile)
-	}
+	s.agents.route(private)
 	private("GET /api/file/download", s.download)
 	const one = "/api/conversations/{id}"
 	private("POST /api/conversations", s.startConversation(l))

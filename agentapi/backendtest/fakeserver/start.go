@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // cipherMark begins a value that is encrypted; here it is only disguised.
@@ -62,7 +61,10 @@ func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
 	if context, ok := agent["agent_context"].(map[string]any); ok {
 		context["current_datetime"] = stamp() + "Z"
 	}
-	answer(w, 200, object{"agent_settings": agent, "conversation_settings": s.settings.Conversation, "active_profile": s.active})
+	answer(w, 200, object{
+		"agent_settings": agent, "conversation_settings": s.settings.Conversation, "active_profile": s.active,
+		"active_agent_profile_id": null(s.agents.activeID()),
+	})
 }
 
 func clone(v any) any {
@@ -112,50 +114,6 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) {
 		config["api_key"], config["base_url"] = nil, nil
 	}
 	answer(w, 200, object{"name": name, "config": config, "api_key_set": p.Key != ""})
-}
-
-// agentProfile is a stored agent profile, with the fields that it was given.
-type agentProfile map[string]any
-
-func (p agentProfile) text(name string) string {
-	s, _ := p[name].(string)
-	return s
-}
-
-func (s *Server) getAgentProfile(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, ok := s.agentProfiles[name]
-	if !ok {
-		refuse(w, 404, "Agent profile '"+name+"' not found")
-		return
-	}
-	answer(w, 200, object{"name": name, "profile": p})
-}
-
-func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	in := agentProfile{}
-	if !decode(w, r, &in) {
-		return
-	}
-	if len(s.version.removed(in)) > 0 {
-		refuse(w, 422, "Retired tool switches were removed; select tools instead.")
-		return
-	}
-	if in.text("llm_profile_ref") == "" || len(name) > 64 {
-		refuse(w, 422, "llm_profile_ref")
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in["id"], in["name"] = uuid.New(), name
-	if old, ok := s.agentProfiles[name]; ok {
-		in["id"] = old["id"]
-	}
-	s.agentProfiles[name] = in
-	answer(w, 201, object{"name": name, "message": "saved"})
 }
 
 // startRequest is what is read of POST /api/conversations.
@@ -306,17 +264,15 @@ func contextOf(source map[string]any, more string) map[string]any {
 func (s *Server) profiled(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.agentProfiles {
-		if p.text("id") != id {
-			continue
-		}
-		l := s.profiles[p.text("llm_profile_ref")]
-		return map[string]any{
-			"llm":           map[string]any{"model": l.Model, "base_url": l.BaseURL, "api_key": l.Key, "usage_id": "profile", "stream": true},
-			"agent_context": map[string]any{"system_message_suffix": p.text("system_message_suffix")},
-		}
+	p := s.agents.byID(id)
+	if p == nil {
+		return nil
 	}
-	return nil
+	l := s.profiles[p.text("llm_profile_ref")]
+	return map[string]any{
+		"llm":           map[string]any{"model": l.Model, "base_url": l.BaseURL, "api_key": l.Key, "usage_id": "profile", "stream": true},
+		"agent_context": map[string]any{"system_message_suffix": p.text("system_message_suffix")}, "tools": p["tools"],
+	}
 }
 
 func masked(l llm) map[string]any {
