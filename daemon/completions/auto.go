@@ -1,6 +1,7 @@
 package completions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/truncate"
@@ -113,59 +115,69 @@ const (
 )
 
 // newRoute chooses for a new conversation: by the active meta-profile, or among agents.
-func (api *API) newRoute(ctx context.Context, c choice, text string) (p agentapi.Profile, by string, err error) {
+func (api *API) newRoute(ctx context.Context, c choice, text string) (chosen, error) {
 	switch {
 	case c.routerErr != nil:
-		return p, "", gate.NewProblem(gate.CodeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).About("model")
+		return chosen{}, gate.NewProblem(gate.CodeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).About("model")
 	case c.router != nil:
-		p, err = api.routeByMeta(ctx, c, text)
-		return p, fmt.Sprintf(routedByMeta, c.router.Name), err
+		return api.routeByMeta(ctx, c, text)
 	}
-	p, by = api.route(ctx, c.agents, text)
-	return p, by, nil
+	return api.route(ctx, c.agents, text), nil
 }
 
 // route asks the model which agent is to answer, and falls back to the rule.
-func (api *API) route(ctx context.Context, agents []agentapi.Profile, text string) (p agentapi.Profile, by string) {
-	ruled, sure := byWords(agents, text)
+func (api *API) route(ctx context.Context, agents []agentapi.Profile, text string) chosen {
+	best, sure := byWords(agents, text)
+	ruled := chosen{profile: best, by: routedByRule}
 	if sure || api.Complete == nil {
-		return ruled, routedByRule
+		return ruled
 	}
 	select {
 	case api.directCalls <- struct{}{}:
 		defer func() { <-api.directCalls }()
 	default:
-		return ruled, routedByRule
+		return ruled
 	}
+	answer, err := api.askRouter(ctx, routePrompt(agents, text))
+	ruled.spent = answer.Usage
+	if err != nil {
+		api.core.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", best.Agent, "err", err)
+		return ruled
+	}
+	if p, ok := agentNamed(agents, answer.Text); ok {
+		return chosen{profile: p, by: routedByModel, spent: answer.Usage}
+	}
+	api.core.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", best.Agent)
+	return ruled
+}
+
+// askRouter asks a model for a choice, for as long as that may take.
+func (api *API) askRouter(ctx context.Context, p Prompt) (answer Completion, err error) {
 	limited, cancel := context.WithTimeout(ctx, routeWait)
 	defer cancel()
 	defer context.AfterFunc(api.core.Life(), cancel)()
-	var answer Completion
-	err := rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, routePrompt(agents, text))
+	err = rescue.Do(func() (err error) {
+		answer, err = api.Complete(limited, p)
 		return err
 	})
-	if err != nil {
-		api.core.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", ruled.Agent, "err", err)
-		return ruled, routedByRule
-	}
-	if p, ok := agentNamed(agents, answer.Text); ok {
-		return p, routedByModel
-	}
-	api.core.Logger.Warn("the model chose an agent that is not there; the rule did", "model", modelAuto, "agent", ruled.Agent)
-	return ruled, routedByRule
+	return answer, err
 }
+
+// maxRouteAgents is how much of the descriptions of all agents the model is shown, in
+// characters, and minRouteAgent how much of each at least.
+const (
+	maxRouteAgents = 32 << 10
+	minRouteAgent  = 60
+)
 
 // routePrompt asks which agent is to answer a message.
 func routePrompt(agents []agentapi.Profile, text string) Prompt {
 	var b strings.Builder
 	b.WriteString("Choose the agent that fits the user's message best. Answer with its name only, exactly as it is written here.\n\nAgents:\n")
+	each := max(minRouteAgent, maxRouteAgents/len(agents))
 	for _, p := range agents {
-		description := p.Description
-		if description == "" {
-			description = "no description"
-		}
-		fmt.Fprintf(&b, "- %s: %s\n", p.Agent, description)
+		description := cmp.Or(oneline.Of(p.Description), "no description")
+		fmt.Fprintf(&b, "- %s: %s\n", oneline.Of(p.Agent), truncate.Within(description, each, "…"))
 	}
 	return Prompt{
 		Profile: agents[0].Name, MaxTokens: routeTokens,
@@ -177,46 +189,53 @@ func routePrompt(agents []agentapi.Profile, text string) Prompt {
 func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profile, ok bool) {
 	plain := strings.ToLower(strings.Trim(answer, " \t\r\n\"'`*.-"))
 	for _, p := range agents {
-		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(strings.TrimPrefix(p.Name, agentapi.AgentPrefix)) {
-			return p, true
-		}
-	}
-	for _, p := range agents {
-		if strings.Contains(" "+strings.Join(words(answer), " ")+" ", " "+strings.Join(words(p.Agent), " ")+" ") {
-			if ok {
-				return agentapi.Profile{}, false // several
+		for _, name := range namesOf(p) {
+			if plain == strings.ToLower(name) {
+				return p, true
 			}
-			found, ok = p, true
 		}
 	}
-	return found, ok
+	said := " " + strings.Join(words(answer), " ") + " "
+	var named []agentapi.Profile
+	longest := slices.SortedStableFunc(slices.Values(agents), func(a, b agentapi.Profile) int { return len(b.Agent) - len(a.Agent) })
+	for _, p := range longest { // a longer name can have a shorter one in it
+		name := " " + strings.Join(words(p.Agent), " ") + " "
+		if name != "  " && strings.Contains(said, name) {
+			said = strings.ReplaceAll(said, name, " \n ")
+			named = append(named, p)
+		}
+	}
+	if len(named) != 1 {
+		return agentapi.Profile{}, false
+	}
+	return named[0], true
 }
 
 // byWords chooses the agent whose name and description share most words with the text;
-// the first one of those that share as many. The choice is sure if this agent is the
-// only one that shares any of its name.
+// the first one of those that share as many. The choice is sure if the text mentions this
+// agent and no other.
 func byWords(agents []agentapi.Profile, text string) (best agentapi.Profile, sure bool) {
 	said := make(map[string]bool)
 	for _, w := range words(text) {
 		said[w] = true
 	}
-	best, most, called := agents[0], -1, 0
-	for _, p := range agents {
+	called := mentioned(agents, text)
+	most := -1
+	for i, p := range agents {
 		score := 0
 		for _, w := range slices.Compact(slices.Sorted(slices.Values(words(p.Agent + " " + p.Description)))) {
 			if said[w] && len(w) > 3 {
 				score++
 			}
 		}
-		if strings.Contains(strings.ToLower(text), "@"+strings.ToLower(p.Agent)) {
+		if called[i] {
 			score += 1000
-			called++
 		}
 		if score > most {
 			best, most = p, score
 		}
 	}
-	return best, called == 1
+	return best, len(called) == 1
 }
 
 func words(text string) []string {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/completions"
@@ -252,4 +253,91 @@ func TestAStoredResponseHasTheAgentThatAutoChose(t *testing.T) {
 	}
 	apitest.Equal(t, "the profile", stored.Profile, "agent_sql")
 	apitest.Equal(t, "the model", stored.Model, "auto")
+}
+
+// TestAutoChoosesAgainForTheSameWordsInANewConversation has a choice that a failure of the
+// router made, and one that the router made.
+func TestAutoChoosesAgainForTheSameWordsInANewConversation(t *testing.T) {
+	t.Parallel()
+	said := []string{"", "Cook", "Writer"}
+	r := &router{}
+	r.answer = func(string) (string, error) {
+		if name := said[r.asked.Load()-1]; name != "" {
+			return name, nil
+		}
+		return "", errors.New("no")
+	}
+	g := apitest.Serve(t, fourAgents(), r.config)
+	for i, want := range []string{"sql", "cook", "words"} {
+		f := apitest.Parse(t, g.Chat(autoAsk("queries, again", apitest.Streamed)))
+		if f.Chunks[0].Model != "openhands_agent_"+want {
+			t.Errorf("time %d: the model = %s, want %s: %s", i+1, f.Chunks[0].Model, want, f.Reasoning())
+		}
+	}
+	apitest.Equal(t, "the calls", r.asked.Load(), int64(3))
+}
+
+func TestARepeatOfAnAutoRequestFindsItsRunAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := &router{answer: func(string) (string, error) { return "Cook", nil }}
+	g := apitest.Serve(t, fourAgents(), r.config, apitest.StateIn(dir))
+	apitest.Equal(t, "the agent", g.Chat(autoAsk("hello"), "Idempotency-Key", "k1").Header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
+	again := g.Again(dir)
+	res := again.Chat(autoAsk("hello"), "Idempotency-Key", "k1")
+	apitest.Equal(t, "the agent", res.Header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
+	apitest.Equal(t, "the calls", r.asked.Load(), int64(1))
+}
+
+func TestUsageOfAnAnswerOfAutoHasTheCallThatChose(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string]string{"the model chose": "Cook", "its answer was of no use": "what?"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := apitest.Serve(t, fourAgents(), func(c *daemon.Config) {
+				c.Complete = func(context.Context, completions.Prompt) (completions.Completion, error) {
+					return completions.Completion{Text: said, Usage: turn.Usage{PromptTokens: 1000, CompletionTokens: 200}}, nil
+				}
+			})
+			plain := apitest.Completed(t, g.Chat(`{"model":"openhands_agent_cook","messages":[{"role":"user","content":"soup"}]}`)).Usage
+			auto := apitest.Completed(t, g.Chat(autoAsk("soup"))).Usage
+			apitest.Equal(t, "the prompt's tokens", auto.Prompt, plain.Prompt+1000)
+			apitest.Equal(t, "the completion's tokens", auto.Completion, plain.Completion+200)
+		})
+	}
+}
+
+// TestARouterIsShownAllAgentsInABoundedText has more descriptions than a prompt can hold.
+func TestARouterIsShownAllAgentsInABoundedText(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	var list []agentapi.Profile
+	for i := range 500 {
+		list = append(list, agentapi.Profile{
+			Name: fmt.Sprintf("agent_a%d", i), Agent: fmt.Sprintf("a%d", i), Model: "p/m", Description: strings.Repeat("long\n", 4000),
+		})
+	}
+	b.SetProfiles(list...)
+	var shown string
+	g := apitest.Serve(t, b, func(c *daemon.Config) {
+		c.Complete = func(_ context.Context, p completions.Prompt) (completions.Completion, error) {
+			shown = p.Messages[0].Text
+			return completions.Completion{Text: "a499"}, nil
+		}
+	})
+	apitest.Equal(t, "the agent", g.Chat(autoAsk("hello")).Header.Get("X-OpenHands-Routed-To"), "openhands_agent_a499")
+	if n := strings.Count(shown, "\n- a"); len(shown) > 64<<10 || n != 500 {
+		t.Errorf("the prompt has %d bytes and %d agents", len(shown), n)
+	}
+}
+
+func TestTheLineOfAChoiceHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	b.SetProfiles(
+		agentapi.Profile{Name: "agent_a", Model: "p/m", Agent: "esc\x1b[31mred\nline\u202e"}, agentapi.Profile{Name: "agent_b", Model: "p/m", Agent: "b"},
+	)
+	r := &router{answer: func(string) (string, error) { return "a", nil }}
+	f := apitest.Parse(t, apitest.Serve(t, b, r.config).Chat(autoAsk("hi", apitest.Streamed)))
+	apitest.Begins(t, "the progress", f.Reasoning(), "Routed to esc [31mred line (chosen by the model)\n")
 }

@@ -104,7 +104,6 @@ type API struct {
 	Options
 	chats       *chats.Registry
 	models      *catalogue
-	picks       picks
 	directCalls chan struct{} // holds one for each direct call of an LLM that goes on
 }
 

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -24,8 +25,9 @@ type Place struct {
 	run.Place
 	visit   *chats.Visit // to the chat of the call; nil: it has none
 	profile agentapi.Profile
-	routed  bool   // the profile was chosen, not named
-	note    string // how it was chosen, for people; empty: it was not, or long ago
+	routed  bool       // the profile was chosen, not named
+	note    string     // how it was chosen, for people; empty: it was not, or long ago
+	spent   turn.Usage // by the call of a model that chose it
 }
 
 // place decides where a call runs: in the conversation that it names, in a copy of the
@@ -50,15 +52,15 @@ func (api *API) place(ctx context.Context, q asked, visit *chats.Visit) (Place, 
 	default:
 		at.Keep = c.Keep
 	}
-	p, by, err := api.profileAt(ctx, q, at)
+	to, err := api.profileAt(ctx, q, at)
 	if err != nil {
 		return Place{}, err
 	}
 	note := ""
-	if by != "" {
-		note = fmt.Sprintf("Routed to %s (%s)", cmp.Or(p.Agent, p.Name), by)
+	if to.by != "" {
+		note = fmt.Sprintf("Routed to %s (%s)", oneline.Of(cmp.Or(to.profile.Agent, to.profile.Name)), oneline.Of(to.by))
 	}
-	return Place{Place: at, visit: visit, profile: p, routed: q.model.agents != nil, note: note}, nil
+	return Place{Place: at, visit: visit, profile: to.profile, routed: q.model.agents != nil, note: note, spent: to.spent}, nil
 }
 
 // chatPlace is where a new conversation of a chat works; empty: wherever new
@@ -82,42 +84,75 @@ func (api *API) chatRoot() string {
 // model is the profile at a place as a model ID.
 func (p Place) model() string { return openai.ModelPrefix + p.profile.Name }
 
+// chosen is the profile that answers a call.
+type chosen struct {
+	profile agentapi.Profile
+	by      string     // in which way, for people; empty: it was not chosen now
+	spent   turn.Usage // by the call of a model that chose it
+}
+
 // profileAt chooses the profile that answers a call at a place. For modelAuto it is that
-// of the conversation that goes on, or a new choice; by says in which way it was chosen.
+// of the conversation that goes on, or of the run that the call repeats, or a new choice.
 //
 // An agent that is not there answers in the conversations that it has, and in copies
 // of them. The backend knows what they were made with.
-func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (p agentapi.Profile, by string, err error) {
+func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (chosen, error) {
 	if q.model.agents == nil && !q.model.departed {
-		return q.model.profile, "", nil
+		return chosen{profile: q.model.profile}, nil
 	}
-	kept, err := api.agentOf(ctx, q.who.Access, at)
+	kept, err := api.agentOf(ctx, q.who.Access, at.ConversationID, at.Origin)
 	switch {
 	case err != nil:
-		return p, "", err
+		return chosen{}, err
 	case q.model.departed && kept != q.model.profile.Name:
-		return p, "", modelNotFound(q.call.Model)
+		return chosen{}, modelNotFound(q.call.Model)
 	case q.model.departed:
-		return q.model.profile, "", nil
+		return chosen{profile: q.model.profile}, nil
 	case kept != "":
-		p, err = api.keptAgent(ctx, q.model.agents, kept)
-		return p, "", err
+		p, err := api.keptAgent(ctx, q.model.agents, kept)
+		return chosen{profile: p}, err
 	}
-	if name := api.picks.get(q.who.Fingerprint); name != "" {
-		if i := slices.IndexFunc(q.model.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
-			return q.model.agents[i], "as before", nil
-		}
+	before, err := api.choiceBefore(ctx, q)
+	if err != nil || before.by != "" {
+		return before, err
 	}
-	if p, by, err = api.newRoute(ctx, q.model.choice, q.call.Text); err == nil {
-		api.picks.put(q.who.Fingerprint, p.Name)
-	}
-	return p, by, err
+	return api.newRoute(ctx, q.model.choice, q.call.Text)
 }
 
-// agentOf returns the profile of the conversation at a place, or of the one that it is a
-// copy of; empty where there is none.
-func (api *API) agentOf(ctx context.Context, who run.Access, at run.Place) (string, error) {
-	for _, id := range []string{at.ConversationID, at.Origin} {
+// choiceBefore returns the profile of the run that a call repeats, which a new choice
+// would not find; the zero value where the call repeats none.
+func (api *API) choiceBefore(ctx context.Context, q asked) (chosen, error) {
+	profile := func(name string) (p agentapi.Profile, ok bool) {
+		i := slices.IndexFunc(q.model.agents, func(p agentapi.Profile) bool { return p.Name == name })
+		if i < 0 {
+			return p, false
+		}
+		return q.model.agents[i], true
+	}
+	repeated, ok := api.core.Runs.RunOf(q.who, func(name string) string {
+		p, _ := profile(name)
+		return p.Revision
+	})
+	if !ok {
+		return chosen{}, nil
+	}
+	name := repeated.Profile
+	if name == "" {
+		var err error
+		if name, err = api.agentOf(ctx, q.who.Access, repeated.Conversation); err != nil {
+			return chosen{}, err
+		}
+	}
+	if p, ok := profile(name); ok {
+		return chosen{profile: p, by: "as before"}, nil
+	}
+	return chosen{}, nil
+}
+
+// agentOf returns the profile of the first of some conversations that has one: of that at
+// a place, or of the one that it is a copy of. It is empty where there is none.
+func (api *API) agentOf(ctx context.Context, who run.Access, ids ...string) (string, error) {
+	for _, id := range ids {
 		if id == "" {
 			continue
 		}
@@ -152,36 +187,4 @@ func (api *API) keptAgent(ctx context.Context, agents []agentapi.Profile, name s
 	}
 	return agentapi.Profile{}, gate.NewProblem(gate.CodeModelMismatch, "This conversation was not started with one of the models of "+modelAuto+
 		"; use the model that it was started with, or start a new conversation.", nil).About("model")
-}
-
-// maxRoutes is how many choices are remembered, for requests that come again.
-const maxRoutes = 512
-
-// picks are the last choices, by the fingerprints of their requests. A request that
-// is sent again has to find the run that it began.
-type picks struct {
-	mu    sync.Mutex
-	made  map[run.Fingerprint]string
-	order []run.Fingerprint
-}
-
-func (r *picks) get(f run.Fingerprint) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.made[f]
-}
-
-func (r *picks) put(f run.Fingerprint, name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.made == nil {
-		r.made = make(map[run.Fingerprint]string)
-	}
-	if _, known := r.made[f]; !known {
-		if r.order = append(r.order, f); len(r.order) > maxRoutes {
-			delete(r.made, r.order[0])
-			r.order = r.order[1:]
-		}
-	}
-	r.made[f] = name
 }

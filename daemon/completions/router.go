@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/routing"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
@@ -40,40 +39,37 @@ func reachable(list []agentapi.Profile, client gate.Client) []agentapi.Profile {
 // routeByMeta asks the classifier of a meta-profile which profile is to answer. Nothing
 // is guessed: as in OpenHands, an answer without one is an error, and so is a profile that
 // is gone. An agent that the message names takes it.
-func (api *API) routeByMeta(ctx context.Context, c choice, text string) (agentapi.Profile, error) {
+func (api *API) routeByMeta(ctx context.Context, c choice, text string) (to chosen, err error) {
+	to.by = fmt.Sprintf(routedByMeta, c.router.Name)
 	if agents := slices.DeleteFunc(slices.Clone(c.agents), func(p agentapi.Profile) bool { return p.Agent == "" }); len(agents) > 0 {
 		if p, sure := byWords(agents, text); sure {
-			return p, nil
+			to.profile = p
+			return to, nil
 		}
 	}
 	r := c.router
 	for _, name := range routed(r) {
 		if _, err := llmProfile(r, c.agents, name); err != nil {
-			return agentapi.Profile{}, err
+			return chosen{}, err
 		}
 	}
 	select {
 	case api.directCalls <- struct{}{}:
 		defer func() { <-api.directCalls }()
 	case <-ctx.Done():
-		return agentapi.Profile{}, ctx.Err()
+		return chosen{}, ctx.Err()
 	}
-	limited, cancel := context.WithTimeout(ctx, routeWait)
-	defer cancel()
-	defer context.AfterFunc(api.core.Life(), cancel)()
-	var answer Completion
-	err := rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, routerPrompt(r, text))
-		return err
-	})
+	answer, err := api.askRouter(ctx, routerPrompt(r, text))
 	if err != nil {
-		return agentapi.Profile{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The profile %q of the meta-profile %q did not choose a model: %s.",
+		return chosen{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The profile %q of the meta-profile %q did not choose a model: %s.",
 			r.Classifier, r.Name, strings.TrimSuffix(agentapi.PublicMessage(err, "the call failed"), ".")), err)
 	}
 	if name, _ := r.Choice(answer.Text, llmProfiles(c.agents)); name != "" {
-		return llmProfile(r, c.agents, name)
+		to.spent = answer.Usage
+		to.profile, err = llmProfile(r, c.agents, name)
+		return to, err
 	}
-	return agentapi.Profile{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The answer of the profile %q names none of the models of the meta-profile %q; "+
+	return chosen{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The answer of the profile %q names none of the models of the meta-profile %q; "+
 		"ask again, name a model in place of %s, or change the meta-profile.", r.Classifier, r.Name, modelAuto), nil)
 }
 

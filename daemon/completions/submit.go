@@ -62,7 +62,7 @@ func (api *API) submit(x *gate.Exchange, r *http.Request, c *Call, m model) (*St
 	// The same failure is about to be returned again. If the user has repaired
 	// the profile meanwhile, our list of profiles may be out of date.
 	list, err := api.models.newest(r.Context())
-	p, ok := find(list, c.Model)
+	p, ok := find(list, s.model())
 	if err != nil || !ok || p.Revision == s.at.profile.Revision {
 		return s, nil
 	}
@@ -133,7 +133,7 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 		Asker: q.who,
 		Place: at.Place,
 		Terms: run.Terms{
-			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive, Note: at.note,
+			Profile: profile.Name, ProfileRevision: profile.Revision, AnyModel: c.Model == modelActive, Note: at.note, Chosen: at.spent,
 			Confirmation: agentapi.Confirmation(c.Options.Confirmation), Floor: api.core.ConfirmFloor(r, x.Client), Least: x.Client.Confirm,
 		},
 		Words: api.words(c, at),

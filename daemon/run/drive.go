@@ -36,7 +36,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		Decision: j.req.Decision,
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
-		Spent:    j.life.spend,
+		Spent:    func(u turn.Usage) { j.life.spend(u.Plus(j.req.Chosen)) },
 		Busy:     func() bool { return j.busy(ctx, conv) },
 		Ready: func(b turn.Baseline) error {
 			if err := j.ready(b); err != nil {
@@ -47,6 +47,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		},
 	})
 	if started {
+		res.Usage = res.Usage.Plus(j.req.Chosen)
 		j.m.unattended.settle(j.id, err)
 		started = !isUnsent(err)
 	}

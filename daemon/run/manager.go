@@ -205,20 +205,11 @@ func (m *Manager) earlier(req Request, f found) (*job, error) {
 	if req.Fresh {
 		return nil, nil
 	}
-	now := m.cfg.Now()
-	jobs := m.prints[req.Fingerprint]
-	known := make([]history, len(jobs))
-	for i, j := range jobs {
-		known[i] = j.history()
-	}
-	q := question{retry: req.Retry, refused: req.Retry && m.refused.expects(req.Fingerprint, now), revision: req.ProfileRevision}
-	if i := joins(known, q, now); i >= 0 {
-		return jobs[i], nil
-	}
-	if q.refused {
+	j, refused := m.repeated(req.Asker, func(*job) string { return req.ProfileRevision })
+	if j == nil && refused {
 		m.refused.came(req.Fingerprint)
 	}
-	return nil, nil
+	return j, nil
 }
 
 // byKey finds the job of req's idempotency key in memory, or starts one from the

@@ -126,3 +126,63 @@ func (h history) keep(now time.Time) time.Duration {
 		return h.lastDeliver.Add(undelivered).Sub(now)
 	}
 }
+
+// The revisions of the profiles of jobs, as [joins] compares them.
+const (
+	asItIs   = "as it is"
+	repaired = "repaired"
+)
+
+// repeated finds the job that a request without an idempotency key repeats, where
+// revision is that of the job's profile now. refused says that the request may be one
+// that was refused. The caller holds m.mu.
+func (m *Manager) repeated(who Asker, revision func(*job) string) (j *job, refused bool) {
+	now := m.cfg.Now()
+	jobs := m.prints[who.Fingerprint]
+	known := make([]history, len(jobs))
+	q := question{retry: who.Retry, refused: who.Retry && m.refused.expects(who.Fingerprint, now), revision: asItIs}
+	for i, j := range jobs {
+		known[i] = j.history()
+		current := known[i].revision == revision(j) // jobs of one request can have several profiles
+		if known[i].revision = asItIs; !current {
+			known[i].revision = repaired
+		}
+	}
+	if i := joins(known, q, now); i >= 0 {
+		return jobs[i], q.refused
+	}
+	return nil, q.refused
+}
+
+// Repeated is the run that answers a request without a new one.
+type Repeated struct {
+	Profile      string // empty: an earlier process knew it
+	Conversation string
+}
+
+// RunOf finds the run that a request repeats, and starts nothing. revision returns the
+// revision that a profile has now.
+func (m *Manager) RunOf(who Asker, revision func(profile string) string) (Repeated, bool) {
+	m.mu.Lock()
+	var j *job
+	switch {
+	case who.IdempotencyKey != "":
+		if j = m.keys[recordKey(who.Token, who.IdempotencyKey)]; j != nil && j.life.gaveUp() {
+			j = nil
+		}
+	case !who.Fresh:
+		j, _ = m.repeated(who, func(j *job) string { return revision(j.req.Profile) })
+	}
+	m.mu.Unlock()
+	if j != nil {
+		return Repeated{Profile: j.req.Profile, Conversation: j.id}, true
+	}
+	if who.IdempotencyKey == "" {
+		return Repeated{}, false
+	}
+	rec, err := m.records.find(recordKey(who.Token, who.IdempotencyKey))
+	if err != nil || rec == nil || !rec.readable {
+		return Repeated{}, false // whoever asks for the run gets the error
+	}
+	return Repeated{Conversation: rec.conversation}, true
+}

@@ -200,6 +200,8 @@ type Terms struct {
 	AnyModel bool
 	// Note is the first line of progress; empty: none.
 	Note string
+	// Chosen is what the choice of the profile took: it is part of what the run takes.
+	Chosen turn.Usage
 	// Confirmation is the mode of the conversation from this message on; empty: as
 	// it is. It may not be below the mode that the conversation has, unless it is
 	// at least Floor; an empty Floor allows no lower one.
