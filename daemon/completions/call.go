@@ -31,9 +31,9 @@ type Call struct {
 type Route interface {
 	// Name distinguishes its requests from the same ones of another API.
 	Name() string
-	// Observer sees what becomes of the run that a call starts with a profile; nil if it
-	// is not needed.
-	Observer(c *Call, profile string) run.Observer
+	// Observer sees what becomes of the run that a call starts with a profile, whose
+	// answer is one of the model; nil if it is not needed.
+	Observer(c *Call, profile, model string) run.Observer
 	// Write writes the answer of a plain LLM.
 	Write(x *gate.Exchange, c *Call, answer Completion) error
 }
@@ -63,7 +63,7 @@ type chatRoute struct{ api *API }
 
 func (chatRoute) Name() string { return "chat" }
 
-func (chatRoute) Observer(*Call, string) run.Observer { return nil }
+func (chatRoute) Observer(*Call, string, string) run.Observer { return nil }
 
 func (r chatRoute) Write(x *gate.Exchange, c *Call, answer Completion) error {
 	return r.api.writeAnswer(x, c, answer)

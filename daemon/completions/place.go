@@ -84,6 +84,15 @@ func (api *API) chatRoot() string {
 // model is the profile at a place as a model ID.
 func (p Place) model() string { return openai.ModelPrefix + p.profile.Name }
 
+// modelOf returns the model that answers a call at a place. A call for modelAuto is one
+// for the model that was chosen.
+func (p Place) modelOf(c *Call) string {
+	if p.routed {
+		return p.model()
+	}
+	return c.Model
+}
+
 // chosen is the profile that answers a call.
 type chosen struct {
 	profile agentapi.Profile

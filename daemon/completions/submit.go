@@ -36,13 +36,9 @@ func (s *Started) Close() {
 	s.at.visit.Close()
 }
 
-// model is the model of the answer, as its client knows it. A call for modelAuto is one
-// for the model that was chosen.
+// model is the model of the answer, as its client knows it.
 func (s *Started) model() string {
-	if s.at.routed {
-		return s.at.model()
-	}
-	return s.call.Model
+	return s.at.modelOf(s.call)
 }
 
 // submit finds or starts the run that answers a call.
@@ -139,7 +135,7 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 		Words: api.words(c, at),
 		Course: run.Course{
 			Timeout: c.Options.Timeout, Detach: c.Options.Detach, Details: c.Options.Details,
-			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name), Gone: conns.Gone(r),
+			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name, at.modelOf(c)), Gone: conns.Gone(r),
 		},
 	}
 }

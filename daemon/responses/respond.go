@@ -235,9 +235,9 @@ type route struct{ *response }
 func (route) Name() string { return "responses" }
 
 // Observer returns the response as the run makes it.
-func (p route) Observer(c *completions.Call, profile string) run.Observer {
+func (p route) Observer(c *completions.Call, profile, model string) run.Observer {
 	cfg := Config{
-		Response: openai.Response{Model: p.ask.Model, Background: p.ask.Background, Echo: p.ask.Echo}, Record: p.record(c, profile),
+		Response: openai.Response{Model: model, Background: p.ask.Background, Echo: p.ask.Echo}, Record: p.record(c, profile, model),
 		Store: p.api.Store, Steps: p.ask.Stream && !p.api.completions.AnswerOnly, Silent: p.api.completions.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
 		Form: c.Schema != nil, Function: c.Function(), Conclude: concludeResponse(p.codex, c.Format), Failed: p.api.notStored, Now: p.api.core.Now,
 	}
@@ -247,12 +247,15 @@ func (p route) Observer(c *completions.Call, profile string) run.Observer {
 	return NewLive(cfg)
 }
 
-// record is what is stored of the response.
-func (p *response) record(c *completions.Call, profile string) *Record {
+// record returns what is stored of the response.
+func (p *response) record(c *completions.Call, profile, model string) *Record {
 	rec := &Record{
 		Token: p.owner(c), Profile: profile, System: systemHash(c.System), Text: c.Text, Input: p.ask.Input, Model: p.ask.Model,
 		Background: p.ask.Background, Echo: p.ask.Echo, Claims: p.claimed, Unstored: !p.ask.Store,
 		Kept: c.IsApart(), // the conversation is made for the response
+	}
+	if model != rec.Model {
+		rec.Routed = model
 	}
 	switch {
 	case p.fork:

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ type Record struct {
 	Token        string    `json:"token"` // whose it is
 	Conversation string    `json:"conversation"`
 	Profile      string    `json:"profile"`
-	Model        string    `json:"model"` // as the client named it
+	Model        string    `json:"model"`            // as the client named it
+	Routed       string    `json:"routed,omitempty"` // the model that was chosen; empty: Model answers
 	Background   bool      `json:"background,omitempty"`
 	Created      time.Time `json:"created"`
 	Status       string    `json:"status"`
@@ -54,6 +56,9 @@ type Record struct {
 	// Ended is when an unstored response ended.
 	Ended time.Time `json:"-"`
 }
+
+// Answers is the model that makes the response.
+func (r *Record) Answers() string { return cmp.Or(r.Routed, r.Model) }
 
 // Root is the conversation whose workspace the response works in.
 func (r *Record) Root() string {

@@ -84,7 +84,7 @@ func (api *API) live(rec *Record) (*Live, error) {
 		return nil, err
 	}
 	l := NewLive(Config{
-		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: api.Store,
+		Response: openai.Response{Model: rec.Answers(), Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: api.Store,
 		Steps: !api.completions.AnswerOnly, Silent: api.completions.HideProgress, Form: schema != nil, Function: completions.FunctionOf(format),
 		Conclude: concludeResponse(false, format), Failed: api.notStored, Now: api.core.Now,
 	})
@@ -105,7 +105,7 @@ func (api *API) live(rec *Record) (*Live, error) {
 // lost stores that a response failed with the process that made it.
 func (api *API) lost(rec *Record) error {
 	l := NewLive(Config{
-		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: api.Store, Now: api.core.Now,
+		Response: openai.Response{Model: rec.Answers(), Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: api.Store, Now: api.core.Now,
 		Conclude: func(turn.Result, error) Ending { return Ending{} },
 	})
 	l.Admitted(rec.Conversation, strings.TrimPrefix(rec.ID, openai.ResponsePrefix), rec.Created)

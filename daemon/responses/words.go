@@ -96,7 +96,7 @@ func (w *words) forget(conversation string) {
 // Past says which of the responses that are in memory count.
 type Past struct {
 	Token string
-	Model string // as the client names it
+	Model string // as the client names it, or as the answer did
 	Now   time.Time
 	// Loose is how long the conversation of an unstored response is there after its
 	// end.
@@ -121,7 +121,7 @@ func (s *Store) ByItem(p Past, id string) *Record {
 func (s *Store) BySaid(p Past, said chats.Digest) *Record {
 	var newest *Record
 	for _, rec := range s.words.find(p.Token, func(e *spoken) bool {
-		return e.rec.Model == p.Model && p.knows(e.rec) && slices.Contains(e.said, said)
+		return (e.rec.Model == p.Model || e.rec.Routed == p.Model) && p.knows(e.rec) && slices.Contains(e.said, said)
 	}) {
 		found := &rec
 		if !rec.Unstored {
