@@ -18,7 +18,9 @@ const (
 	// answers with the old one.
 	staleWait = 100 * time.Millisecond
 	// listWait is how long it waits where the backend was not there when it was
-	// asked last. UIs ask all their servers at once and wait for the slowest.
+	// asked last. UIs ask all their servers at once and wait for the slowest. For the
+	// first list of a backend in this process it waits as long as a question takes: that
+	// backend is there, and only slow.
 	listWait = 900 * time.Millisecond
 	// refreshTimeout bounds one question to the backend.
 	refreshTimeout = 5 * time.Second
@@ -27,12 +29,13 @@ const (
 // catalogue is the list of profiles, kept so that neither a list nor a run has
 // to wait for the backend. At most one question to the backend is under way.
 type catalogue struct {
-	backend agentapi.Backend
-	now     func() time.Time
-	failed  func(error) // is told of every question that was not answered
-	life    context.Context
-	end     context.CancelFunc
-	wg      sync.WaitGroup
+	backend   agentapi.Backend
+	inProcess bool // the backend is in this process
+	now       func() time.Time
+	failed    func(error) // is told of every question that was not answered
+	life      context.Context
+	end       context.CancelFunc
+	wg        sync.WaitGroup
 
 	mu     sync.Mutex
 	seen   bool // there is a list
@@ -45,8 +48,10 @@ type catalogue struct {
 	ahead     map[string]struct{} // profiles that a run was started with while the list was old
 }
 
-func newCatalogue(b agentapi.Backend, now func() time.Time, failed func(error)) *catalogue {
-	c := &catalogue{backend: b, now: now, failed: failed, revisions: make(map[string]string), ahead: make(map[string]struct{})}
+func newCatalogue(core *gate.Core) *catalogue {
+	c := &catalogue{
+		backend: core.Backend, inProcess: core.InProcess, now: core.Now, failed: core.QuestionFailed, revisions: make(map[string]string), ahead: make(map[string]struct{}),
+	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -77,7 +82,7 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 			return err
 		})
 		if err != nil && ctx.Err() != nil {
-			err = silent() // not in time; for the caller that is a slow server, not an internal error
+			err = c.silent() // not in time; for the caller that is a slow server, not an internal error
 		}
 		if err != nil && c.life.Err() == nil {
 			c.failed(err)
@@ -173,7 +178,7 @@ func (c *catalogue) asked(ctx context.Context, wait time.Duration) ([]agentapi.P
 		list, _, err := c.known()
 		return list, err
 	default:
-		return nil, silent()
+		return nil, c.silent()
 	}
 }
 
@@ -185,8 +190,11 @@ func (c *catalogue) complete(ctx context.Context) ([]agentapi.Profile, error) {
 		return list, nil
 	}
 	wait := listWait
-	if good {
+	switch {
+	case good:
 		wait = staleWait
+	case c.inProcess && list == nil:
+		wait = refreshTimeout
 	}
 	list, seen, err := c.renewed(ctx, wait)
 	if seen {
@@ -219,12 +227,16 @@ func (c *catalogue) known() (list []agentapi.Profile, seen bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err = c.err; err == nil && !c.seen {
-		err = silent()
+		err = c.silent()
 	}
 	return c.list, c.seen, err
 }
 
-func silent() error {
+// silent returns the error of a backend that has not answered in time.
+func (c *catalogue) silent() error {
+	if c.inProcess {
+		return agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The list of models is not ready, because this machine is busy; nothing was started. Try again in a moment."})
+	}
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent-server does not answer; nothing was started."}
 }
 

@@ -112,7 +112,7 @@ func New(core *gate.Core, o Options) *API {
 	return &API{
 		core: core, Options: o.withDefaults(), directCalls: make(chan struct{}, maxDirect),
 		chats:  chats.Open(chats.Config{StateDir: core.StateDir, Now: core.Now, Logger: core.Logger, Loose: core.OneShotTTL}),
-		models: newCatalogue(core.Backend, core.Now, core.QuestionFailed),
+		models: newCatalogue(core),
 	}
 }
 

@@ -190,6 +190,40 @@ func TestModelsAnswerWhileTheBackendIsDown(t *testing.T) {
 	})
 }
 
+// TestTheFirstListOfTheEmbeddedAgentIsWaitedFor has a machine on which the list takes longer
+// than a UI waits for another server.
+func TestTheFirstListOfTheEmbeddedAgentIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	embedded := func(c *daemon.Config) { c.InProcess = true }
+	t.Run("it is slow", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			b := daemontest.New("default")
+			g := apitest.Serve(t, b, embedded)
+			defer time.AfterFunc(4*time.Second, b.HoldProfiles()).Stop()
+			if got := ids(listed(t, g.Do(http.MethodGet, "/v1/models", ""))); len(got) != 2 {
+				t.Errorf("the list is %v", got)
+			}
+		})
+	})
+	t.Run("it never comes", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			b := daemontest.New("default")
+			defer b.HoldProfiles()()
+			g := apitest.Serve(t, b, embedded)
+			began := time.Now()
+			for _, res := range []apitest.Response{g.Do(http.MethodGet, "/v1/models", ""), g.Chat(apitest.Ask("go"))} {
+				apitest.Envelope(t, res, http.StatusServiceUnavailable, "agent_unavailable", "")
+				apitest.Lacks(t, "the message", res.Body, "agent-server")
+			}
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	})
+}
+
 func TestTheListIsAskedForOnceInTwoSecondsAndFollowsTheFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
