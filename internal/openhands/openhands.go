@@ -119,6 +119,16 @@ type AgentProfile struct {
 	LLM      *string   `json:"llm_profile_ref"`
 	Servers  *[]string `json:"mcp_server_refs"` // nil: all
 	Newer    string    `json:"-"`               // why more may be in it than what is read; "" for most
+
+	Lines map[string]int `json:"-"` // in which the members of the file are
+}
+
+// BrokenProfile is a file that OpenHands does not load as an agent profile.
+type BrokenProfile struct {
+	Name string
+	Line int    // 0: the whole file
+	Msg  string // why not
+	Hint string // what to do about it
 }
 
 // AgentProfiles are all of them.

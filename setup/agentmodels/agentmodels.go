@@ -20,12 +20,15 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/openhands"
 )
 
 // Recipes are the agent profiles of OpenHands.
 type Recipes interface {
 	All() ([]openhands.AgentProfile, error)
+	// Broken are the files that OpenHands does not load.
+	Broken() ([]openhands.BrokenProfile, error)
 	Resolve(ctx context.Context, id string) (openhands.Launch, error)
 	// Path is the file of the one with that name.
 	Path(name string) string
@@ -98,7 +101,7 @@ func (r *Roster) List(ctx context.Context) ([]agentapi.Profile, error) {
 // profile is the agent as a model.
 func (e Entry) profile() agentapi.Profile {
 	return agentapi.Profile{
-		Name: agentapi.AgentPrefix + e.Name, Agent: e.Title, Description: e.Description,
+		Name: agentapi.AgentPrefix + e.Name, Agent: oneline.Of(e.Title), Description: oneline.Of(e.Description),
 		Model: e.model.Model, BaseURL: e.model.BaseURL, Modified: e.modified, Revision: e.revision(),
 	}
 }
@@ -173,8 +176,8 @@ type listing struct {
 }
 
 // unused notes why an agent profile or a definition is not an agent.
-func (l *listing) unused(path, name, msg, hint string) {
-	l.problems = append(l.problems, definition.Problem{Path: path, Agent: name, Msg: msg, Hint: hint, Unused: true})
+func (l *listing) unused(path string, line int, name, msg, hint string) {
+	l.problems = append(l.problems, definition.Problem{Path: path, Line: line, Agent: name, Msg: msg, Hint: hint, Unused: true})
 }
 
 // llm is the LLM profile of a name; inherit is the active one.
@@ -193,17 +196,19 @@ func (l *listing) add(e Entry, llm string, line int) {
 	model, ok := l.llm(llm)
 	switch {
 	case !ok && (llm == "" || llm == definition.Inherit):
-		l.unused(e.Path, e.Title, "no LLM profile is active, and the agent names none", "activate one: ohgw profiles use NAME")
-		l.problems[len(l.problems)-1].Line = line
+		l.unused(e.Path, line, e.Title, "no LLM profile is active, and the agent names none", "activate one: ohgw profiles use NAME")
 		return
 	case !ok:
-		l.unused(e.Path, e.Title, "there is no LLM profile "+quoted(llm), "add it: ohgw profiles add "+llm)
-		l.problems[len(l.problems)-1].Line = line
+		l.unused(e.Path, line, e.Title, "there is no LLM profile "+quoted(llm), "add it: ohgw profiles add "+llm)
 		return
 	}
 	full := agentapi.AgentPrefix + e.Name
 	if first, taken := l.names[full]; taken {
-		l.unused(e.Path, e.Title, "the model openhands_"+full+" is already that of "+first, "rename one of them")
+		named := 0
+		if e.Definition != nil {
+			named = e.Definition.Line("name")
+		}
+		l.unused(e.Path, named, e.Title, "the model openhands_"+full+" is already that of "+first, "rename one of them")
 		return
 	}
 	l.names[full] = e.Path
@@ -227,21 +232,30 @@ func (l *listing) recipes(store Recipes) error {
 		case strings.HasPrefix(p.Name, ownRecipes):
 			continue
 		case p.Kind == "acp":
-			l.unused(path, p.Name, "the agent is another program, which only an agent-server can run", "use it with an agent-server")
+			l.unused(path, p.Lines["agent_kind"], p.Name, "the agent is another program, which only an agent-server can run", "use it with an agent-server")
 			continue
 		case p.ID == nil || p.LLM == nil:
-			l.unused(path, p.Name, "the agent profile has no id or no llm_profile_ref", "save it again in OpenHands")
+			l.unused(path, 0, p.Name, "the agent profile has no id or no llm_profile_ref", "save it again in OpenHands")
 			continue
 		}
 		if p.Newer != "" {
 			l.problems = append(l.problems, definition.Problem{
 				Path: path, Agent: p.Name, Msg: p.Newer + ": ohgw uses what it understands of the file and does not change it", Hint: "install a newer ohgw",
-				Newer: true,
+				Newer: true, Line: p.Lines["schema_version"],
 			})
 		}
-		l.add(Entry{Name: Slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
+		l.add(Entry{Name: Slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, p.Lines["llm_profile_ref"])
 	}
-	return nil
+	return l.broken(store)
+}
+
+// broken notes the files that OpenHands does not load as agent profiles.
+func (l *listing) broken(store Recipes) error {
+	list, err := store.Broken()
+	for _, b := range list {
+		l.unused(store.Path(b.Name), b.Line, b.Name, b.Msg, b.Hint)
+	}
+	return err
 }
 
 // ownRecipes begin the names of agent profiles that ohgw makes for itself.
@@ -251,7 +265,7 @@ const ownRecipes = "ohgw."
 func (l *listing) definition(d definition.Definition, known definition.Known) {
 	name := Slug(d.Name)
 	if name == "" {
-		l.unused(d.Path, d.Name, "the name has no letter and no digit", "write a name of letters, digits, dots and dashes")
+		l.unused(d.Path, d.Line("name"), d.Name, "the name has no letter and no digit", "write a name of letters, digits, dots and dashes")
 		return
 	}
 	if d.ProfileDir != "" {

@@ -102,11 +102,11 @@ func TestAgentsOfBothKindsAreListed(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"other.json": "0 the agent is another program, which only an agent-server can run",
-		"lost.json":  `0 there is no LLM profile "gone"`,
-		"b.md":       "0 the model openhands_agent_helper is already that of " + filepath.FromSlash("HOME/.openhands/agent-profiles/helper.json"),
+		"other.json": "1 the agent is another program, which only an agent-server can run",
+		"lost.json":  `2 there is no LLM profile "gone"`,
+		"b.md":       "2 the model openhands_agent_helper is already that of " + filepath.FromSlash("HOME/.openhands/agent-profiles/helper.json"),
 		"c.md":       `4 there is no LLM profile "none"`,
-		"d.md":       "0 the name has no letter and no digit",
+		"d.md":       "2 the name has no letter and no digit",
 		"e.md":       reasons["e.md"],
 	}
 	if diff := cmp.Diff(want, reasons); diff != "" || reasons["e.md"] == "" {
@@ -210,6 +210,60 @@ func TestAWorkspaceBringsNoServers(t *testing.T) {
 				t.Errorf("%s in %s: problems %+v", field, place, problems)
 			}
 		}
+	}
+}
+
+// TestFilesThatAreNoAgentProfilesAreNamed has one good file beside each that is not.
+func TestFilesThatAreNoAgentProfilesAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, text string
+		line       int
+		msg        string
+	}{
+		"broken":         {"broken", "{\n  \"id\": \"x\",\n  no json", 3, "the file is not JSON: "},
+		"empty":          {"empty", "", 1, "the file is not JSON: "},
+		"not an object":  {"list", "[]", 0, "the file "},
+		"odd name":       {"my agent", recipe, 0, "OpenHands ignores files with this name"},
+		"no id":          {"plain", `{"agent_kind":"openhands","llm_profile_ref":"fast"}`, 0, "the agent profile has no id"},
+		"unknown model":  {"other", strings.Replace(recipe, `"llm_profile_ref":"fast"`, `"llm_profile_ref":"gone"`, 1), 2, `there is no LLM profile "gone"`},
+		"not even bytes": {"binary", "\xff\xfe", 1, "the file is not JSON: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, map[string]string{
+				".openhands/agent-profiles/helper.json": recipe, ".openhands/agent-profiles/" + c.file + ".json": c.text,
+			})
+			entries, problems, err := p.Read(t.Context())
+			if err != nil || len(entries) != 1 || entries[0].Name != "helper" {
+				t.Fatalf("the agents are %+v: %v", entries, err)
+			}
+			if len(problems) != 1 {
+				t.Fatalf("the problems are %+v", problems)
+			}
+			got := problems[0]
+			if !got.Unused || got.Agent != c.file || got.Line != c.line || !strings.HasPrefix(got.Msg, c.msg) || got.Hint == "" || filepath.Base(got.Path) != c.file+".json" {
+				t.Errorf("the problem is %+v, want line %d and %q", got, c.line, c.msg)
+			}
+			if _, err := p.List(t.Context()); err != nil || !strings.Contains(p.log.String(), "agent-profiles") {
+				t.Errorf("the log has %s: %v", p.log.String(), err)
+			}
+		})
+	}
+}
+
+// TestNamesInTheListAreOneLine has control characters in what a workspace says of itself.
+func TestNamesInTheListAreOneLine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		".agents/agents/a.md": "---\nname: \"esc\\e[31mred\\nline\"\ndescription: \"one\\e[0m\\u202e two\\nthree\"\n---\n",
+	})
+	list, err := p.List(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the list is %+v: %v", list, err)
+	}
+	if got := list[0]; got.Agent != "esc [31mred line" || got.Description != "one [0m two three" {
+		t.Errorf("the agent is %q: %q", got.Agent, got.Description)
 	}
 }
 

@@ -91,6 +91,18 @@ func (s *AgentProfiles) All() ([]openhands.AgentProfile, error) {
 	return summaries(snaps), err
 }
 
+// Broken returns the files that are not recipes, although they are where recipes are.
+func (s *AgentProfiles) Broken() ([]openhands.BrokenProfile, error) {
+	snaps, err := s.files.all()
+	var list []openhands.BrokenProfile
+	for _, snap := range snaps {
+		if b, is := brokenRecipe(snap); is {
+			list = append(list, b)
+		}
+	}
+	return list, err
+}
+
 // Get returns one recipe.
 func (s *AgentProfiles) Get(_ context.Context, name string) (map[string]any, error) {
 	tree, err := s.files.read(name)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ohgw/ohgw/internal/openhands"
@@ -36,9 +37,28 @@ func summaries(snaps []document.Snapshot) []openhands.AgentProfile {
 	return out
 }
 
+// brokenRecipe says why a file is not an agent profile; false where it is one.
+func brokenRecipe(snap document.Snapshot) (openhands.BrokenProfile, bool) {
+	b := openhands.BrokenProfile{Name: snap.File.Name()}
+	syntax, corrupt := errors.AsType[*jsonedit.SyntaxError](snap.Err())
+	switch {
+	case !document.ValidName(b.Name):
+		b.Msg = "OpenHands ignores files with this name"
+		b.Hint = "rename the file: letters, digits, dots, dashes and underscores, 64 at most, the first one a letter or a digit"
+	case corrupt:
+		b.Line, b.Msg, b.Hint = syntax.Line, "the file is not JSON: "+syntax.Msg, "repair the JSON, or save the agent profile again in OpenHands"
+	case snap.Gate != nil:
+		b.Msg, b.Hint = "the file "+snap.Gate.Error(), "repair the file, or save the agent profile again in OpenHands"
+	}
+	return b, b.Msg != ""
+}
+
 func agentSummary(snap document.Snapshot) openhands.AgentProfile {
 	root := snap.Doc.Root()
-	p := openhands.AgentProfile{ID: text(root.Get("id")), Name: snap.File.Name(), Kind: "openhands"}
+	p := openhands.AgentProfile{ID: text(root.Get("id")), Name: snap.File.Name(), Kind: "openhands", Lines: make(map[string]int)}
+	for name, member := range root.Members() {
+		p.Lines[name] = member.Line()
+	}
 	if kind, ok := root.Get("agent_kind").Text(); ok {
 		p.Kind = kind
 	}

@@ -12,6 +12,7 @@
 package jsonedit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -116,6 +117,15 @@ func (v Value) Raw() []byte {
 		return nil
 	}
 	return v.doc.src[v.at.start:v.at.end:v.at.end]
+}
+
+// Line is the line of the text in which the value begins, from 1; 0 for one that is not
+// there.
+func (v Value) Line() int {
+	if v.doc == nil {
+		return 0
+	}
+	return 1 + bytes.Count(v.doc.src[:v.at.start], []byte{'\n'})
 }
 
 // Kind reports what the value is.
