@@ -100,6 +100,24 @@ func TestScenario37ATaskIsDoneByAnotherAgent(t *testing.T) {
 	}
 }
 
+// TestTheNameOfATaskIsOneLine has a description by which a model could write anything on
+// a terminal.
+func TestTheNameOfATaskIsOneLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, subAgents)
+	w.llm.Reply(task(`{"prompt":"make it","description":"lab\u001b[31mel,\nnew line\u202e"}`), terminal("true"), llmtest.Finish("made it"), llmtest.Finish("ok"))
+	var lines []string
+	w.play(turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(u turn.Update) {
+		if u.Kind == turn.Progress {
+			lines = append(lines, u.Text)
+		}
+	}})
+	text := strings.Join(lines, "|")
+	if !strings.Contains(text, "  lab [31mel, new line: $ true") || strings.ContainsAny(text, "\x1b\n\u202e") {
+		t.Errorf("the progress is %q", text)
+	}
+}
+
 func TestATaskIsResumedAlsoAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, subAgents)

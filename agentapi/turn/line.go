@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
@@ -132,7 +133,5 @@ func editorVerb(command string) string {
 // shorten is s in one line of at most limit runes, without control characters
 // and without anything that looks like a key.
 func shorten(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
-	return truncate.Within(redact.Text(s), limit, "…")
+	return truncate.Within(redact.Text(oneline.Of(s)), limit, "…")
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 // host is the conversation as its tools see it; see [Host].
@@ -89,10 +91,16 @@ func (h host) ReplaceMCP(tools []tool.Tool) { h.agent.mcp.Store(&tools) }
 // Vision reports whether the model is shown images.
 func (h host) Vision() bool { return h.agent.vision.Load() }
 
+// maxProgress is how much of a line of progress is shown, in characters.
+const maxProgress = 400
+
 // Progress tells those who watch a line about what a tool is doing. The log does not
-// have it.
+// have it. Its indentation stays, and control characters do not: a model or a workspace may
+// have written them.
 func (h host) Progress(line string) {
-	masked := h.cfg.Secrets.Mask(line)
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	masked := indent + truncate.Within(oneline.Of(h.cfg.Secrets.Mask(text)), maxProgress, "…")
 	_ = h.door.try(context.Background(), func() error { // it does not matter to a conversation that has ended
 		h.live.update(event.KeyProgress, masked)
 		return nil

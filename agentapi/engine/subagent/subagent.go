@@ -17,6 +17,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/oneline"
+	"github.com/ohgw/ohgw/internal/truncate"
 )
 
 //go:embed builtin/*.md
@@ -98,12 +100,21 @@ type Task struct {
 	End func() error
 }
 
+// How much of the description of an agent the model is told, in characters: each request
+// has those of all agents.
+const (
+	minDescription  = 60
+	maxDescription  = 1000
+	maxDescriptions = 32 << 10 // of all agents, unless there are many
+)
+
 // Definition is what the model is told.
 func (t *Task) Definition() tool.Definition {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(description) + "\n\nThe agents:\n")
+	each := max(minDescription, min(maxDescription, maxDescriptions/max(1, len(t.Agents))))
 	for _, d := range t.Agents {
-		fmt.Fprintf(&b, "- %s: %s (tools: %s)\n", d.Name, strings.Join(strings.Fields(d.Description), " "), strings.Join(d.Tools, ", "))
+		fmt.Fprintf(&b, "- %s: %s (tools: %s)\n", oneline.Of(d.Name), truncate.Within(oneline.Of(d.Description), each, "…"), strings.Join(d.Tools, ", "))
 	}
 	return tool.Definition{
 		Name: "task", Description: strings.TrimSpace(b.String()), Parameters: parameters,
