@@ -152,6 +152,44 @@ func TestHooksForSessionsAndResults(t *testing.T) {
 	w.expect("SP H U A(terminal) H O A(finish) O H")
 }
 
+// TestTheEndOfASessionIsHookedAlsoWhereItIsRemoved deletes an open conversation, one whose
+// hook hangs, and one that is closed already.
+func TestTheEndOfASessionIsHookedAlsoWhereItIsRemoved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command string
+		close   bool
+	}{
+		"open":   {"cat > end; echo x >> count", false},
+		"hangs":  {"cat > end; echo x >> count; sleep 1000", false},
+		"closed": {"cat > end; echo x >> count", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hooks(t, [3]string{"SessionEnd", "*", c.command}))
+			w.llm.Reply(llmtest.Finish("ok"))
+			w.say("go")
+			if c.close {
+				w.close()
+				w.start()
+			}
+			if err := w.backend.Remove(w.ctx(), w.id); err != nil {
+				t.Fatal(err)
+			}
+			end, err := os.ReadFile(filepath.Join(w.workspace, "end"))
+			if err != nil || !strings.Contains(string(end), `"SessionEnd"`) {
+				t.Errorf("the hook was given %q: %v", end, err)
+			}
+			if count, err := os.ReadFile(filepath.Join(w.workspace, "count")); err != nil || string(count) != "x\n" {
+				t.Errorf("the hook ran %q: %v", count, err)
+			}
+			if _, err := os.Stat(w.dir()); !os.IsNotExist(err) {
+				t.Errorf("the directory is there: %v", err)
+			}
+		})
+	}
+}
+
 func TestHooksThatFailRefuseNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, want string }{

@@ -111,7 +111,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 // remove deletes the conversation of an entry, whose mutex is held.
 func (b *Backend) remove(ctx context.Context, e *entry) error {
 	id := e.id
-	b.vault.Drop(id)
+	defer b.vault.Drop(id) // hooks for the end may need secrets
 	if e.now == nil {
 		err := store.Remove(b.cfg.Dir, id, b.cfg.storeOptions())
 		if err == nil {

@@ -17,7 +17,7 @@ func (c *Conversation) serve() {
 	if c.door.ended != errRemoved && c.door.life < broken {
 		c.guard(c.pursuit.leave)
 	}
-	if c.door.ended != errRemoved && c.door.life < broken {
+	if c.door.life < broken { // also of a conversation that is about to be deleted
 		c.guard(c.run.endSession)
 	}
 	if c.door.ended != errRemoved && c.door.life < broken && c.branch.unsettled {
