@@ -5,13 +5,15 @@ package filelist
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/gitignore"
 )
 
 // Options are the limits of a list.
@@ -40,7 +42,7 @@ func Below(ctx context.Context, dir string, o Options) (List, error) {
 	defer func() { _ = root.Close() }() // It was only read.
 	w := &walk{fs: root.FS(), Options: o}
 	// Level by level: with a limit, what is near is in the list.
-	level := []place{{".", rulesOf(w.fs, ".git/info/exclude", nil)}}
+	level := []place{{".", with(nil, w.fs, ".", ".git/info/exclude")}}
 	for len(level) > 0 && !w.list.Cut {
 		var next []place
 		for _, p := range level {
@@ -61,7 +63,7 @@ func Below(ctx context.Context, dir string, o Options) (List, error) {
 // place is a directory with the rules that are valid there.
 type place struct {
 	dir   string
-	rules []rule
+	rules gitignore.Rules
 }
 
 type walk struct {
@@ -78,14 +80,14 @@ func (w *walk) directory(p place) (below []place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := slices.Concat(p.rules, rulesOf(w.fs, path.Join(p.dir, ".gitignore"), parts(p.dir)))
+	rules := with(p.rules, w.fs, p.dir, path.Join(p.dir, ".gitignore"))
 	for _, e := range entries {
 		if w.looked++; w.looked > w.Look || len(w.list.Names) >= w.Max {
 			w.list.Cut = true
 			return nil, nil
 		}
 		name := path.Join(p.dir, e.Name())
-		if e.Name() == ".git" || !visible(e.Name()) || !w.Hidden && strings.HasPrefix(e.Name(), ".") || ignored(rules, name, e.IsDir()) {
+		if e.Name() == ".git" || !visible(e.Name()) || !w.Hidden && strings.HasPrefix(e.Name(), ".") || rules.Ignore(name, e.IsDir()) {
 			continue
 		}
 		switch {
@@ -108,9 +110,20 @@ func visible(name string) bool {
 	})
 }
 
-func parts(dir string) []string {
-	if dir == "." {
-		return nil
+// with adds the rules in a file, for what is below a directory; none if there is no such
+// file.
+func with(rules gitignore.Rules, files fs.FS, dir, name string) gitignore.Rules {
+	f, err := files.Open(name)
+	if err != nil {
+		return rules
 	}
-	return strings.Split(dir, "/")
+	defer func() { _ = f.Close() }() // It was only read.
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return rules
+	}
+	data, err := io.ReadAll(io.LimitReader(f, gitignore.MaxSize))
+	if err != nil {
+		return rules
+	}
+	return rules.With(dir, data)
 }

@@ -79,7 +79,10 @@ func (g *Grep) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return answer("GrepObservation", sentence(err), true, out)
 	}
-	w := walker{files: g.cfg.Files, root: at, match: s.match, hidden: namesHidden(a.Include)}
+	w := walker{files: g.cfg.Files, root: at, match: s.match, hidden: namesHidden(a.Include), leave: leaveAll}
+	if a.Include != "" {
+		w.leave = leaveDirs
+	}
 	all, cut, err := w.walk(ctx)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("search %s: %w", at, err)

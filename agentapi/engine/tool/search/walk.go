@@ -30,6 +30,8 @@ type walker struct {
 	match func(name string, info fs.FileInfo) (bool, error)
 	// hidden enters hidden directories and offers hidden files, .git excepted.
 	hidden bool
+	// leave is what is left out of what git leaves out.
+	leave leave
 
 	seen int
 	all  []found
@@ -41,7 +43,11 @@ var errTooMany = errors.New("too many files")
 func (w *walker) walk(ctx context.Context) (all []found, cut string, err error) {
 	bounded, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	err = w.dir(bounded, "")
+	var git checkout
+	if w.leave != leaveNothing {
+		git = w.above()
+	}
+	err = w.dir(bounded, "", git)
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
@@ -58,13 +64,16 @@ func (w *walker) walk(ctx context.Context) (all []found, cut string, err error) 
 
 // dir goes through one directory. One that cannot be read is left out, but not the
 // first.
-func (w *walker) dir(ctx context.Context, name string) error {
+func (w *walker) dir(ctx context.Context, name string, git checkout) error {
 	entries, err := w.files.List(filepath.Join(w.root, filepath.FromSlash(name)))
 	if err != nil {
 		if name == "" {
 			return err
 		}
 		return ctx.Err()
+	}
+	if w.leave != leaveNothing {
+		git = w.enter(name, entries, git)
 	}
 	for _, entry := range entries {
 		if w.seen++; w.seen > maxEntries {
@@ -76,16 +85,20 @@ func (w *walker) dir(ctx context.Context, name string) error {
 		if strings.HasPrefix(entry.Name(), ".") && (!w.hidden || strings.EqualFold(entry.Name(), ".git")) {
 			continue
 		}
-		if err := w.entry(ctx, path.Join(name, entry.Name()), entry); err != nil {
+		below := path.Join(name, entry.Name())
+		if (entry.IsDir() || w.leave == leaveAll) && git.leavesOut(below, entry.IsDir()) {
+			continue
+		}
+		if err := w.entry(ctx, below, entry, git); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) entry(ctx context.Context, name string, entry fs.DirEntry) error {
+func (w *walker) entry(ctx context.Context, name string, entry fs.DirEntry, git checkout) error {
 	if entry.IsDir() {
-		return w.dir(ctx, name)
+		return w.dir(ctx, name, git)
 	}
 	if !entry.Type().IsRegular() {
 		return nil

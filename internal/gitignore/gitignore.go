@@ -1,15 +1,19 @@
-package filelist
+// Package gitignore reads the rules by which git leaves files out, and applies them to names.
+// It reads no files itself.
+package gitignore
 
 import (
-	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 )
 
-// maxRules bounds a file of rules, in bytes.
-const maxRules = 1 << 20
+// MaxSize bounds a file of rules, in bytes: what is behind is not read.
+const MaxSize = 1 << 20
+
+// Rules are the lines of files of rules, those of the directories above first. The zero
+// value leaves nothing out.
+type Rules []rule
 
 // rule is a line of a .gitignore: which names git leaves out, below base.
 type rule struct {
@@ -19,28 +23,63 @@ type rule struct {
 	again bool     // what matches is not left out
 }
 
-// rulesOf reads the rules in a file, for what is below base; none if there is
-// no such file.
-func rulesOf(files fs.FS, name string, base []string) []rule {
-	f, err := files.Open(name)
-	if err != nil {
-		return nil
+// With returns the rules with those of a file, which are for what is below the directory
+// dir: a path with slashes, "" or "." for the top.
+func (rules Rules) With(dir string, file []byte) Rules {
+	var base []string
+	if dir != "" && dir != "." {
+		base = strings.Split(dir, "/")
 	}
-	defer func() { _ = f.Close() }() // It was only read.
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRules))
-	if err != nil {
-		return nil
-	}
-	var rules []rule
-	for line := range strings.Lines(string(data)) {
+	all := slices.Clip(rules)
+	for line := range strings.Lines(string(file[:min(len(file), MaxSize)])) {
 		if r, ok := parse(line, base); ok {
-			rules = append(rules, r)
+			all = append(all, r)
 		}
 	}
-	return rules
+	return all
+}
+
+// Ignore reports whether git leaves a name out: the last rule that matches it decides.
+// What is in a directory that is left out is not asked for.
+func (rules Rules) Ignore(name string, dir bool) bool {
+	all := strings.Split(name, "/")
+	for _, r := range slices.Backward(rules) {
+		if (dir || !r.dirs) && len(all) > len(r.base) && match(r.glob, all[len(r.base):]) {
+			return !r.again
+		}
+	}
+	return false
+}
+
+// match reports whether the parts of a pattern match those of a name. The last "**" is
+// enough to go back to, so that no pattern takes longer than its length times that of the
+// name.
+func match(glob, name []string) bool {
+	g, n, star, from := 0, 0, -1, 0
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == "**":
+			star, from = g, n
+			g++
+			if g == len(glob) {
+				return true // at least one part is left
+			}
+		case g < len(glob) && matchPart(glob[g], name[n]):
+			g++
+			n++
+		case star >= 0:
+			from++
+			g, n = star+1, from
+		default:
+			return false
+		}
+	}
+	return g == len(glob)
+}
+
+func matchPart(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return ok && err == nil
 }
 
 // parse reads a line of a .gitignore.
@@ -107,41 +146,4 @@ func class(out *strings.Builder, rest string) int {
 		out.WriteByte(rest[i])
 	}
 	return i
-}
-
-// ignored reports whether git leaves a name out: the last rule that matches it
-// decides.
-func ignored(rules []rule, name string, dir bool) bool {
-	all := strings.Split(name, "/")
-	for _, r := range slices.Backward(rules) {
-		if (dir || !r.dirs) && len(all) > len(r.base) && match(r.glob, all[len(r.base):]) {
-			return !r.again
-		}
-	}
-	return false
-}
-
-// match reports whether the parts of a pattern match those of a name.
-func match(glob, name []string) bool {
-	for len(glob) > 0 {
-		if glob[0] == "**" {
-			if len(glob) == 1 {
-				return len(name) > 0
-			}
-			for i := range name {
-				if match(glob[1:], name[i:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(name) == 0 {
-			return false
-		}
-		if ok, err := path.Match(glob[0], name[0]); err != nil || !ok {
-			return false
-		}
-		glob, name = glob[1:], name[1:]
-	}
-	return len(name) == 0
 }
