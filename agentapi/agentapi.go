@@ -227,6 +227,9 @@ type Info struct {
 type Message struct {
 	Text   string
 	Images []string // data URLs, or http(s) URLs for the model's provider
+	// Meter limits the run that the message starts, where the backend is in this process.
+	// Nil: the run has no limit beside its agent's.
+	Meter Meter
 }
 
 // Content is the message in OpenHands' form.
@@ -253,4 +256,6 @@ type Condensed struct {
 type Decision struct {
 	Accept bool
 	Reason string // for the agent, when rejecting
+	// Meter limits the run that accepting starts, as that of a [Message] does.
+	Meter Meter
 }

@@ -45,6 +45,10 @@ var ErrNothingWaits = errors.New("nothing waits for a decision")
 // started: [ErrSandbox] of a run that had begun.
 const CodeSandbox = "SandboxUnavailable"
 
+// CodeBudget is the code of a ConversationErrorEvent that says that a run has reached a limit
+// of money or tokens; OpenHands knows it, too.
+const CodeBudget = "MaxBudgetReached"
+
 // Error is a failure of a backend.
 type Error struct {
 	// Kind is one of the Err values of this package.

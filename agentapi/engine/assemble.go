@@ -74,7 +74,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	if err != nil {
 		return nil, err
 	}
-	settings, runCost := a.roster.reopened(ctx, s, settings)
+	settings, maxRun := a.roster.reopened(ctx, s, settings)
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
 	}
@@ -107,7 +107,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: a.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
-		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRunCost: runCost, Grace: a.cfg.Grace,
+		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRun: maxRun, Grace: a.cfg.Grace,
 		RunEnded: at.ended, Memory: at.memory,
 		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
 	})

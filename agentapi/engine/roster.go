@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
@@ -36,8 +37,8 @@ type Agent struct {
 	Settings json.RawMessage
 	// Secrets are the names of the user's secrets that the agent may have; nil: all.
 	Secrets       *[]string
-	MaxIterations int     // of a run; 0: as the settings say
-	MaxRunCost    float64 // of a run in US dollars; 0: no limit
+	MaxIterations int             // of a run; 0: as the settings say
+	MaxRun        spending.Amount // of a run
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
 	Confirm agentapi.Confirmation
 }
@@ -48,9 +49,7 @@ func (a Agent) mark(tags map[string]string) {
 		return
 	}
 	tags[tag.Agent] = a.Name
-	if a.MaxRunCost > 0 {
-		tags[tag.Budget] = strconv.FormatFloat(a.MaxRunCost, 'g', -1, 64)
-	}
+	tag.SetLimits(tags, a.MaxRun)
 }
 
 // withAgents adds the agents to a list of profiles, whose names come first.
@@ -132,22 +131,22 @@ func (s Settings) of(a Agent) (Settings, error) {
 // reopened returns the settings for a conversation that goes on: those of its agent,
 // as they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
-func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
-	runCost, _ = strconv.ParseFloat(s.Tags[tag.Budget], 64) // no number: no limit
+func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, run spending.Amount) {
+	run = tag.Limits(s.Tags)
 	name := s.Tags[tag.Agent]
 	if name == "" {
-		return settings, runCost
+		return settings, run
 	}
 	a, ok, err := r.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
 	if ok && err == nil {
 		var now Settings
 		if now, err = settings.of(a); err == nil {
-			return now, runCost
+			return now, run
 		}
 	}
 	r.cfg.Log.Warn("the agent of a conversation is not there; it goes on as it was stored", "conversation", s.ID, "agent", name, "err", err)
 	settings.Agent = nil
-	return settings, runCost
+	return settings, run
 }
 
 // mayBecome refuses to make a conversation with an agent one with another, or with a

@@ -22,7 +22,8 @@ check" names them.
 
 In a pipe, each agent is one line with tabs between the columns. With --json,
 agents is a list of objects with name, title, model, kind, path, llm,
-description, tools, skills, max_iterations, max_budget and permission_mode.`, 0, fault.Failed, fault.Usage),
+description, tools, skills, max_iterations, max_budget, max_tokens and
+permission_mode.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw agents list", "ohgw agents list --workspace ~/project --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -43,6 +44,7 @@ type agentJSON struct {
 	Skills        []string `json:"skills"`
 	MaxIterations int      `json:"max_iterations"` // 0: as the settings say
 	MaxBudget     float64  `json:"max_budget"`     // US dollars of a run; 0: no limit
+	MaxTokens     int64    `json:"max_tokens"`     // of a run; 0: no limit
 	Permission    string   `json:"permission_mode"`
 }
 
@@ -53,7 +55,7 @@ func describe(e agentmodels.Entry) agentJSON {
 	}
 	if d := e.Definition; d != nil {
 		j.Tools, j.Skills = append(j.Tools, d.Tools...), append(j.Skills, d.Skills...)
-		j.MaxIterations, j.MaxBudget, j.Permission = d.MaxIterations, d.MaxBudget, d.Permission
+		j.MaxIterations, j.MaxBudget, j.MaxTokens, j.Permission = d.MaxIterations, d.MaxBudget, d.MaxTokens, d.Permission
 	}
 	return j
 }

@@ -58,6 +58,9 @@ func runShow(ctx context.Context, o *options, name string) error {
 		if d.MaxBudget > 0 {
 			t.Add("cost of a run", fmt.Sprintf("$%.4f", d.MaxBudget))
 		}
+		if d.MaxTokens > 0 {
+			t.Add("tokens of a run", strconv.FormatInt(d.MaxTokens, 10))
+		}
 	}
 	return t.WritePairs(o.Stdout)
 }

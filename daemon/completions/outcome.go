@@ -109,7 +109,7 @@ func (e *Ending) failed(res turn.Result) {
 		why = errors.New(cause.Code)
 	}
 	switch {
-	case cause.Code == "MaxIterationsReached" || cause.Code == "MaxBudgetReached":
+	case cause.Code == "MaxIterationsReached" || cause.Code == agentapi.CodeBudget:
 		e.Finish = openai.FinishLength
 		e.notice = "The run reached its limit (" + detail + "). Send another message to this conversation to continue."
 	case cause.Code == agentapi.CodeSandbox:

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/setup/agentmodels"
@@ -148,14 +149,14 @@ func TestADefinitionBecomesSettings(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		".agents/skills/review/SKILL.md": "---\nname: review\ndescription: r\n---\n",
 		".agents/skills/deploy/SKILL.md": "---\nname: deploy\ndescription: d\n---\n",
-		".agents/agents/a.md": "---\nname: a\ntools: [terminal, magic, grep]\nskills: [review]\nmax_iteration_per_run: 5\nmax_budget_per_run: 2\n" +
+		".agents/agents/a.md": "---\nname: a\ntools: [terminal, magic, grep]\nskills: [review]\nmax_iteration_per_run: 5\nmax_budget_per_run: 2\nmax_tokens_per_run: 30000\n" +
 			"permission_mode: confirm_risky\nmcp_servers: {f: {command: x}}\ncondenser: {kind: LLMSummarizingCondenser, max_size: 50, llm: {model: x}}\n---\nBe kind.",
 	})
 	a, err := p.Load(t.Context(), "a", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Profile != "fast" || a.MaxIterations != 5 || a.MaxRunCost != 2 || a.Confirm != agentapi.ConfirmRisky {
+	if a.Profile != "fast" || a.MaxIterations != 5 || a.MaxRun != (spending.Amount{Cost: 2, Tokens: 30000}) || a.Confirm != agentapi.ConfirmRisky {
 		t.Errorf("agent = %+v", a)
 	}
 	var got, want any

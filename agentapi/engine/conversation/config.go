@@ -7,10 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -47,8 +49,8 @@ type Config struct {
 	// MaxCost ends a run when the conversation has cost that much, in US
 	// dollars. 0: no limit.
 	MaxCost float64
-	// MaxRunCost ends a run when that run has cost that much. 0: no limit.
-	MaxRunCost float64
+	// MaxRun ends a run when that run, with its sub-agents, has taken that much.
+	MaxRun spending.Amount
 	// RunEnded is told that a run has ended. It must not wait for the
 	// conversation. May be nil.
 	RunEnded func()
@@ -122,6 +124,8 @@ type Host interface {
 	Progress(line string)
 	// Spent replaces what the statistics have under a key by the sum of others.
 	Spent(ctx context.Context, key string, s event.Stats) error
+	// Meter limits the runs of sub-agents to what is left of this conversation's run.
+	Meter(ctx context.Context) (agentapi.Meter, error)
 	// Stored is the state as it is stored.
 	Stored(ctx context.Context) (store.State, error)
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from

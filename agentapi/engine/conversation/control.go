@@ -209,6 +209,7 @@ func (r *run) decide(d agentapi.Decision) error {
 	case r.branch.dir.State.Status != event.Waiting:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
 	case d.Accept:
+		r.purse.LimitBy(d.Meter)
 		r.door.requestRun()
 		return nil
 	}

@@ -32,6 +32,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/watch"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -50,6 +51,7 @@ type Conversation struct {
 	agent   *agent
 	run     *run
 	pursuit *pursuit
+	purse   *spending.Purse // run's, for tools, too
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
@@ -86,9 +88,10 @@ func assembled(cfg *Config) *Conversation {
 	h := &lease{cfg: cfg, dir: cfg.Dir, door: d}
 	b := newBranch(cfg, d, l, n, a.toolMemory)
 	*a = agent{cfg: cfg, live: l, branch: b, choice: cfg.Model}
-	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a}
+	u := spending.NewPurse(b.stats.Took)
+	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, purse: u}
 	p := &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}
-	*c = Conversation{cfg: cfg, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, run: r, pursuit: p}
+	*c = Conversation{cfg: cfg, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, run: r, pursuit: p, purse: u}
 	return c
 }
 
@@ -125,7 +128,7 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*watch.Stream, 
 // goes on, it waits for its end: the message follows that step in the log and
 // is answered by the same run.
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
-	d := &delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)}
+	d := &delivery{ctx: ctx, content: m.Content(), run: true, meter: m.Meter, taken: make(chan error, 1)}
 	err := c.door.try(ctx, func() error {
 		c.pursuit.leave() // every message of the user ends it
 		c.door.receive(d)

@@ -68,11 +68,12 @@ type delivery struct {
 	ctx     context.Context
 	content []event.Content
 	sender  string
-	always  bool       // it is taken where actions wait, too; see Append
-	run     bool       // it is to be answered
-	taken   chan error // of one place
-	id      string     // of the event; empty: any
-	kept    bool       // it is among the messages that wait on the disk
+	always  bool           // it is taken where actions wait, too; see Append
+	run     bool           // it is to be answered
+	meter   agentapi.Meter // limits the run that answers it; may be nil
+	taken   chan error     // of one place
+	id      string         // of the event; empty: any
+	kept    bool           // it is among the messages that wait on the disk
 }
 
 // try has the conversation's goroutine run f and returns its error. Otherwise the

@@ -116,6 +116,12 @@ func (h host) Spent(ctx context.Context, key string, s event.Stats) error {
 	})
 }
 
+// Meter limits the runs of sub-agents to what is left of the run, in which they share.
+func (h host) Meter(ctx context.Context) (m agentapi.Meter, err error) {
+	err = h.door.try(ctx, func() error { m = h.purse.OfTask(); return nil })
+	return m, err
+}
+
 // Stored is the state as it is stored.
 func (h host) Stored(ctx context.Context) (s store.State, err error) {
 	err = h.door.try(ctx, func() error { s = h.branch.dir.State.Clone(); return nil })

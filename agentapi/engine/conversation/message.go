@@ -51,7 +51,11 @@ var errUndecided = &agentapi.Error{
 // run that has ended back, and tells its id, as OpenHands does.
 func (r *run) take(d *delivery) error {
 	if !d.always {
-		return r.userMessage(d)
+		err := r.userMessage(d)
+		if err == nil {
+			r.purse.LimitBy(d.meter)
+		}
+		return err
 	}
 	switch r.branch.dir.State.Status {
 	case event.Finished, event.Stuck:

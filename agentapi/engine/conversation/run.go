@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/masked"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -25,6 +27,7 @@ type run struct {
 	lease   *lease
 	branch  *branch
 	agent   *agent
+	purse   *spending.Purse // what the run may take
 
 	job     *job
 	running chan struct{} // closed at the end of the run; nil: there was none
@@ -37,15 +40,14 @@ type run struct {
 	session   bool // the hooks for the beginning have run
 	stale     bool // the model is to be asked for again when a run begins
 
-	nudged     string          // the event for which the agent was nudged
-	refused    int             // answers in a row that could not be used
-	cuts       int             // answers in a row that were cut off before they could be used
-	tooLong    int             // calls in a row that exceeded the context
-	shown      strings.Builder // what was published of an answer that is not in the log
-	item       string          // the id of the event for what the model writes; "" as long as it has written nothing
-	attempt    int             // of the model's at that text, from 1; 0 before its first delta
-	order      int             // of the attempt's next delta
-	costBefore float64         // what the conversation had cost when the run began
+	nudged  string          // the event for which the agent was nudged
+	refused int             // answers in a row that could not be used
+	cuts    int             // answers in a row that were cut off before they could be used
+	tooLong int             // calls in a row that exceeded the context
+	shown   strings.Builder // what was published of an answer that is not in the log
+	item    string          // the id of the event for what the model writes; "" as long as it has written nothing
+	attempt int             // of the model's at that text, from 1; 0 before its first delta
+	order   int             // of the attempt's next delta
 }
 
 // outcome is what a step leaves to do.
@@ -61,7 +63,8 @@ const (
 // ends it. Then it saves the state and publishes it to all streams.
 func (r *run) toEnd() {
 	r.nudged, r.refused, r.tooLong, r.cuts = "", 0, 0, 0
-	r.costBefore = r.branch.stats.Cost()
+	r.purse.Begin(r.cfg.MaxRun)
+	defer r.purse.End()
 	r.running = make(chan struct{})
 	defer close(r.running)
 	r.door.dropRequest()
@@ -115,6 +118,9 @@ func (r *run) begin() error {
 func (r *run) loop() error {
 	if replied, err := r.branch.finishReplied(); replied || err != nil {
 		return err
+	}
+	if err := overBudget(r.purse.Reached()); err != nil {
+		return err // a token, or a parent, may have nothing left
 	}
 	for iteration := 1; ; iteration++ {
 		if stop, err := r.detectStuck(); stop || err != nil {
@@ -186,15 +192,23 @@ func (r *run) finish(iteration int) (over bool, err error) {
 // limited returns the error of the limit that a run has reached; nil below all limits.
 func (r *run) limited(iteration int) error {
 	if limit := r.cfg.MaxCost; limit > 0 && r.branch.stats.Cost() >= limit {
-		return &failure.LimitError{Code: "MaxBudgetReached", Detail: fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}
+		return &failure.LimitError{Code: agentapi.CodeBudget, Detail: fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", r.branch.stats.Cost(), limit)}
 	}
-	if limit, spent := r.cfg.MaxRunCost, r.branch.stats.Cost()-r.costBefore; limit > 0 && spent >= limit {
-		return &failure.LimitError{Code: "MaxBudgetReached", Detail: fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
+	if err := overBudget(r.purse.Reached()); err != nil {
+		return err
 	}
 	if limit := r.branch.dir.State.MaxIterations; limit > 0 && iteration >= limit {
 		return &failure.LimitError{Code: "MaxIterationsReached", Detail: fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
 	return nil
+}
+
+// overBudget returns the error of a limit of money or tokens; nil without a reason.
+func overBudget(why string) error {
+	if why == "" {
+		return nil
+	}
+	return &failure.LimitError{Code: agentapi.CodeBudget, Detail: why}
 }
 
 // takeMeanwhile appends the messages that came during the step.

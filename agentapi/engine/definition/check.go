@@ -62,7 +62,7 @@ func (c *checker) missing(field string, names, known []string, msg, hint string)
 
 // fields are the fields that have a meaning.
 var fields = []string{
-	"name", "description", "model", "color", "tools", "skills", "max_iteration_per_run", "max_budget_per_run",
+	"name", "description", "model", "color", "tools", "skills", "max_iteration_per_run", "max_budget_per_run", "max_tokens_per_run",
 	"hooks", "profile_store_dir", "mcp_config", "mcp_servers", "permission_mode", "condenser",
 }
 

@@ -39,9 +39,11 @@ type Definition struct {
 	Servers    json.RawMessage // MCP servers by name; nil: none
 	Hooks      json.RawMessage // by event; nil: none
 	Permission string          // "" leaves confirmation to others
-	// MaxIterations and MaxBudget, in US dollars, limit a run; 0: no limit of its own.
+	// MaxIterations, MaxBudget, in US dollars, and MaxTokens limit a run; 0: no limit of
+	// its own. OpenHands does not know MaxTokens.
 	MaxIterations int
 	MaxBudget     float64
+	MaxTokens     int64
 	// Condenser is an object of OpenHands; nil: the usual one. NoCondenser: none at all.
 	Condenser   json.RawMessage
 	NoCondenser bool

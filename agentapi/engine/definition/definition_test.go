@@ -38,6 +38,7 @@ tools: [terminal, file_editor]
 skills: go, review
 max_iteration_per_run: 20
 max_budget_per_run: 0.25
+max_tokens_per_run: 90000
 permission_mode: Always_Confirm
 mcp_servers:
   fetch: {command: uvx, args: [mcp-server-fetch]}
@@ -63,7 +64,7 @@ func TestAFileWithEveryFieldIsReadCompletely(t *testing.T) {
 		Tools: []string{"terminal", "file_editor"}, Skills: []string{"go", "review"},
 		Servers:    []byte(`{"fetch":{"args":["mcp-server-fetch"],"command":"uvx"}}`),
 		Hooks:      []byte(`{"pre_tool_use":[{"hooks":[{"command":"./check.sh"}],"matcher":"terminal"}]}`),
-		Permission: definition.AlwaysConfirm, MaxIterations: 20, MaxBudget: 0.25, NoCondenser: true,
+		Permission: definition.AlwaysConfirm, MaxIterations: 20, MaxBudget: 0.25, MaxTokens: 90000, NoCondenser: true,
 		Others: []string{"other"}, Metadata: map[string]json.RawMessage{"other": json.RawMessage("1")}, Path: "/x/reviewer.md",
 	}
 	if diff := cmp.Diff(want, d, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".lines" }, cmp.Ignore())); diff != "" {
@@ -145,6 +146,10 @@ func TestABadFileIsNamedWithItsLineAndARemedy(t *testing.T) {
 		"budget":      {"max_budget_per_run: -1", 2, "cannot be -1", true},
 		"budget2":     {"max_budget_per_run: .nan", 2, "cannot be", true},
 		"budget3":     {"max_budget_per_run: [1]", 2, "is not a number", false},
+		"tokens":      {"name: x\nmax_tokens_per_run: 0", 3, "cannot be 0", true},
+		"tokens2":     {"max_tokens_per_run: -5", 2, "cannot be -5", true},
+		"tokens3":     {"max_tokens_per_run: .inf", 2, "cannot be .inf", true},
+		"tokens4":     {"max_tokens_per_run: [5]", 2, "is not a whole number", false},
 		"permission":  {"permission_mode: ask", 2, `cannot be "ask"`, true},
 		"servers":     {"mcp_config: [a]", 2, "not a mapping", true},
 		"server":      {"mcp_config:\n  a: {command: ''}", 3, "MCP server a has a command", true},

@@ -21,6 +21,7 @@ type encoded struct {
 	Permission    *string  `json:"permission_mode"`
 	MaxIterations *int     `json:"max_iteration_per_run"`
 	MaxBudget     *float64 `json:"max_budget_per_run"`
+	MaxTokens     int64    `json:"max_tokens_per_run,omitempty"` // OpenHands does not know it
 }
 
 // Encode is a definition as OpenHands has it in a request; [Decode] reads it. Its MCP
@@ -29,7 +30,7 @@ func Encode(d Definition) (json.RawMessage, error) {
 	return json.Marshal(encoded{
 		Name: d.Name, Description: d.Description, Model: cmp.Or(d.Model, Inherit), Color: optional.Of(d.Color), Tools: listed(d.Tools), Skills: listed(d.Skills),
 		Prompt: d.Prompt, Source: optional.Of(d.Path), Examples: listed(d.Examples), Permission: optional.Of(d.Permission),
-		MaxIterations: optional.Of(d.MaxIterations), MaxBudget: optional.Of(d.MaxBudget),
+		MaxIterations: optional.Of(d.MaxIterations), MaxBudget: optional.Of(d.MaxBudget), MaxTokens: d.MaxTokens,
 	})
 }
 
@@ -42,7 +43,7 @@ func Decode(raw json.RawMessage) (d Definition, ok bool) {
 	return Definition{
 		Name: e.Name, Description: e.Description, Model: cmp.Or(e.Model, Inherit), Color: optional.Value(e.Color), Tools: e.Tools, Skills: e.Skills,
 		Prompt: e.Prompt, Path: optional.Value(e.Source), Examples: e.Examples, Permission: optional.Value(e.Permission),
-		MaxIterations: optional.Value(e.MaxIterations), MaxBudget: optional.Value(e.MaxBudget),
+		MaxIterations: optional.Value(e.MaxIterations), MaxBudget: optional.Value(e.MaxBudget), MaxTokens: e.MaxTokens,
 	}, true
 }
 

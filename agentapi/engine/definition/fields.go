@@ -64,7 +64,7 @@ func (r *reader) read() map[string]func(*node) {
 		"name": r.name, "description": r.description,
 		"model": func(n *node) { r.def.Model = text(n) }, "color": func(n *node) { r.def.Color = text(n) },
 		"tools": func(n *node) { r.def.Tools = r.names(n, "tools", false) }, "skills": func(n *node) { r.def.Skills = r.names(n, "skills", true) },
-		"max_iteration_per_run": r.iterations, "max_budget_per_run": r.budget,
+		"max_iteration_per_run": r.iterations, "max_budget_per_run": r.budget, "max_tokens_per_run": r.tokens,
 		"hooks": r.hooks, "profile_store_dir": r.profileDir, "permission_mode": r.permission, "condenser": r.condenser,
 		"mcp_config": r.servers, "mcp_servers": r.servers,
 	}
@@ -155,8 +155,22 @@ func (r *reader) names(n *node, field string, commas bool) []string {
 }
 
 func (r *reader) iterations(n *node) {
-	const hint = "write a whole number greater than 0, such as max_iteration_per_run: 50"
-	var limit int64
+	const field = "max_iteration_per_run"
+	if limit, ok := r.whole(n, field, field+": 50", math.MaxInt32); ok {
+		r.def.MaxIterations = int(limit)
+	}
+}
+
+func (r *reader) tokens(n *node) {
+	const field = "max_tokens_per_run"
+	if limit, ok := r.whole(n, field, field+": 200000", math.MaxInt64); ok {
+		r.def.MaxTokens = limit
+	}
+}
+
+// whole reads a whole number from 1 to a highest one; ok is false where it does not count.
+func (r *reader) whole(n *node, field, example string, highest int64) (limit int64, ok bool) {
+	hint := "write a whole number greater than 0, such as " + example
 	switch v := n.value.(type) {
 	case int64:
 		limit = v
@@ -166,14 +180,14 @@ func (r *reader) iterations(n *node) {
 			limit = 0
 		}
 	default:
-		r.note(n.line, "max_iteration_per_run is not a whole number, so it does not count", hint)
-		return
+		r.note(n.line, field+" is not a whole number, so it does not count", hint)
+		return 0, false
 	}
-	if limit <= 0 || limit > math.MaxInt32 {
-		r.refuse(n.line, "max_iteration_per_run cannot be "+text(n), hint)
-		return
+	if limit <= 0 || limit > highest {
+		r.refuse(n.line, field+" cannot be "+text(n), hint)
+		return 0, false
 	}
-	r.def.MaxIterations = int(limit)
+	return limit, true
 }
 
 func (r *reader) budget(n *node) {

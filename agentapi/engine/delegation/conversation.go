@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
@@ -80,9 +81,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if d.MaxIterations > 0 {
 		state.MaxIterations = d.MaxIterations
 	}
-	if d.MaxBudget > 0 {
-		tags[tag.Budget] = strconv.FormatFloat(d.MaxBudget, 'g', -1, 64)
-	}
+	tag.SetLimits(tags, spending.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens})
 	confirmed(&state, parent, d)
 	now := t.cfg.Now()
 	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}

@@ -185,7 +185,11 @@ func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, erro
 	if label == "" {
 		label = id
 	}
-	res, err := turn.Run(ctx, h, turn.Input{Message: agentapi.Message{Text: a.Prompt}, Emit: func(u turn.Update) {
+	meter, err := t.env.Host.Meter(ctx)
+	if err != nil {
+		return subagent.Outcome{}, errors.Join(err, conv.Close())
+	}
+	res, err := turn.Run(ctx, h, turn.Input{Message: agentapi.Message{Text: a.Prompt, Meter: meter}, Emit: func(u turn.Update) {
 		if u.Kind == turn.Progress && u.Text != "" {
 			t.env.Host.Progress("  " + label + ": " + u.Text)
 		}

@@ -22,6 +22,7 @@ import (
 type Sums struct {
 	usages map[string]*metrics
 	calls  int          // since the conversation was opened
+	took   Amount       // by these calls, without those of sub-agents
 	fresh  []store.Call // that are not in the file yet
 }
 
@@ -99,6 +100,7 @@ func (s *Sums) Stored() (json.RawMessage, error) {
 func (s *Sums) Add(info llm.Info, r llm.Response, now time.Time) {
 	s.AddEmpty(info, r, now)
 	s.calls++
+	s.took = s.took.plus(Amount{r.Cost, r.Usage.PromptTokens + r.Usage.CompletionTokens})
 	one := r.Usage
 	one.ContextWindow, one.PerTurnToken = info.ContextWindow, r.Usage.PromptTokens+r.Usage.CompletionTokens
 	s.fresh = append(s.fresh, store.Call{
@@ -181,6 +183,9 @@ func (s *Sums) Replace(key string, other event.Stats) {
 
 // Calls is how many calls were counted since the conversation was opened.
 func (s *Sums) Calls() int { return s.calls }
+
+// Took is what the calls of the conversation's own models have taken since it was opened.
+func (s *Sums) Took() Amount { return s.took }
 
 // TakeFresh returns the calls since the last time, and starts another list.
 func (s *Sums) TakeFresh() []store.Call {

@@ -5,9 +5,11 @@ package tag
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -17,10 +19,11 @@ const (
 	// System keeps length and hash of the system text, which itself stands at
 	// the end of the agent's suffix.
 	System = "ohgwsystem"
-	// Agent and Budget remember the agent of a conversation, and what a run may cost
-	// in US dollars.
+	// Agent remembers the agent of a conversation. Budget and Tokens remember what a run
+	// may take, in US dollars and in tokens.
 	Agent  = "ohgwagent"
 	Budget = "ohgwbudget"
+	Tokens = "ohgwtokens"
 	// Access is Read where a conversation does not change its workspace.
 	Access = "ohgwaccess"
 	// PluginHooks marks a conversation whose hook_config has hooks of plugins only: the
@@ -83,6 +86,23 @@ func WithOwn(tags, now map[string]string) map[string]string {
 		}
 	}
 	return out
+}
+
+// SetLimits notes what a run may take.
+func SetLimits(tags map[string]string, limit spending.Amount) {
+	if limit.Cost > 0 {
+		tags[Budget] = strconv.FormatFloat(limit.Cost, 'g', -1, 64)
+	}
+	if limit.Tokens > 0 {
+		tags[Tokens] = strconv.FormatInt(limit.Tokens, 10)
+	}
+}
+
+// Limits reads what a run may take. What is not a number limits nothing.
+func Limits(tags map[string]string) (limit spending.Amount) {
+	limit.Cost, _ = strconv.ParseFloat(tags[Budget], 64)
+	limit.Tokens, _ = strconv.ParseInt(tags[Tokens], 10, 64)
+	return limit
 }
 
 // ReadOnly reports whether a conversation does not change its workspace.
