@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strconv"
 
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/gate"
@@ -97,6 +98,9 @@ func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint
 	}
 	if c.Options.ReadOnly {
 		h.Write([]byte("\x00" + gate.AccessRead + "\x00"))
+	}
+	if c.Options.Budget > 0 {
+		h.Write([]byte("\x00" + strconv.FormatFloat(c.Options.Budget, 'g', -1, 64) + "$\x00"))
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))

@@ -70,6 +70,9 @@ func (api *API) housekeep(ctx context.Context, x *gate.Exchange, c *Call, profil
 	if c.Options.Confirmation != "" {
 		ignored = append(ignored, gate.HeaderConfirmation)
 	}
+	if c.Options.Budget > 0 {
+		ignored = append(ignored, gate.HeaderBudget)
+	}
 	if len(c.Images) > 0 {
 		ignored = append(ignored, "images")
 		slices.Sort(ignored)

@@ -111,7 +111,7 @@ func (e *Ending) failed(res turn.Result) {
 	switch {
 	case cause.Code == "MaxIterationsReached" || cause.Code == agentapi.CodeBudget:
 		e.Finish = openai.FinishLength
-		e.notice = "The run reached its limit (" + detail + "). Send another message to this conversation to continue."
+		e.notice = "The run reached its limit (" + strings.TrimSuffix(detail, ".") + "). Send another message to this conversation to continue."
 	case cause.Code == agentapi.CodeSandbox:
 		e.Problem = gate.NewProblem(gate.CodeSandbox, detail, why)
 	case cause.Kind == turn.CauseLost:

@@ -103,13 +103,20 @@ func Fill(tokens, window int64) Step {
 
 // Spend adds US dollars to what the conversation has cost.
 func Spend(dollars float64) Step {
-	return func(r *Run) bool {
-		r.c.mu.Lock()
-		r.c.cost += dollars
-		stats := map[string]any{"usage_to_metrics": map[string]any{"agent": map[string]any{"accumulated_cost": r.c.cost}}}
-		r.c.mu.Unlock()
-		return r.publish(&event.StateUpdate{Key: event.KeyStats, Value: encode(stats)})
-	}
+	return func(r *Run) bool { return r.spend(dollars, 0) }
+}
+
+// Use adds tokens of prompts to what the conversation has used.
+func Use(tokens int64) Step {
+	return func(r *Run) bool { return r.spend(0, tokens) }
+}
+
+func (r *Run) spend(dollars float64, tokens int64) bool {
+	r.c.mu.Lock()
+	r.c.cost, r.c.usage.PromptTokens = r.c.cost+dollars, r.c.usage.PromptTokens+tokens
+	agent := map[string]any{"accumulated_cost": r.c.cost, "accumulated_token_usage": map[string]any{"prompt_tokens": r.c.usage.PromptTokens}}
+	r.c.mu.Unlock()
+	return r.publish(&event.StateUpdate{Key: event.KeyStats, Value: encode(map[string]any{"usage_to_metrics": map[string]any{"agent": agent}})})
 }
 
 // Finish ends the run with an answer.

@@ -19,6 +19,7 @@ const (
 	HeaderRunStatus    = "X-OpenHands-Run-Status"
 	headerReplayed     = "X-OpenHands-Replayed"
 	headerTimeLimit    = "X-OpenHands-Timeout"
+	HeaderBudget       = "X-OpenHands-Budget"
 	headerDisconnect   = "X-OpenHands-On-Disconnect"
 	HeaderRepeat       = "X-OpenHands-Repeat"
 	HeaderConfirm      = "X-OpenHands-Confirm"

@@ -23,10 +23,11 @@ type Options struct {
 	Details      bool // the agent's actions under the key "ohgw"
 	Phases       bool // what the call of the model waits for, there too
 	Timeout      time.Duration
-	Attempt      string // a UI's own name for the answer that it wants
-	ReadOnly     bool   // that conversation does not change the files there
-	Workspace    string // the path that a new conversation shall work in
-	Confirmation string // the mode of the conversation from now on: agentapi.Confirmation
+	Budget       float64 // US dollars that the run may cost; 0: no limit
+	Attempt      string  // a UI's own name for the answer that it wants
+	ReadOnly     bool    // that conversation does not change the files there
+	Workspace    string  // the path that a new conversation shall work in
+	Confirmation string  // the mode of the conversation from now on: agentapi.Confirmation
 }
 
 // The decisions that a request can make about the actions that wait.
@@ -89,6 +90,9 @@ func readOptions(h http.Header) (o Options, err error) {
 		return o, badHeader(headerAccess, "set together with "+HeaderWorkspace)
 	}
 	if o.Confirmation, err = OneOf(h, HeaderConfirmation, string(agentapi.ConfirmNever), string(agentapi.ConfirmRisky), string(agentapi.ConfirmAlways)); err != nil {
+		return o, err
+	}
+	if o.Budget, err = budgetHeader(h); err != nil {
 		return o, err
 	}
 	o.Timeout, err = timeLimit(h)

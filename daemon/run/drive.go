@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/toll"
 )
 
 // drive runs the turn.
@@ -21,23 +22,22 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{After: limit})
 		defer cancel()
 	}
-	msg := j.req.Message
-	switch {
-	case j.composer() != nil:
-		msg.Text = j.prefix + msg.Text
-	case conv.Info().Created && !j.forked:
-		msg.Text = j.req.Quoted + msg.Text
-	}
-	msg.Text = j.said + msg.Text
+	ctx, bill := toll.Begin(ctx, j.req.Budget, j.m.cfg.InProcess, func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) })
+	defer bill.Close()
+	msg, decision := j.words(conv.Info(), bill.Meter())
 	started := false
 	var err error
 	*res, err = turn.Run(ctx, conv, turn.Input{
 		Message:  msg,
-		Decision: j.req.Decision,
+		Decision: decision,
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
-		Spent:    func(u turn.Usage) { j.life.spend(u.Plus(j.req.Chosen)) },
-		Busy:     func() bool { return j.busy(ctx, conv) },
+		Spent: func(u turn.Usage) {
+			u = u.Plus(j.req.Chosen)
+			j.life.spend(u)
+			bill.Saw(u)
+		},
+		Busy: func() bool { return j.busy(ctx, conv) },
 		Ready: func(b turn.Baseline) error {
 			if err := j.ready(b); err != nil {
 				return err
@@ -54,6 +54,9 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	if cause := context.Cause(ctx); err != nil && !started && cause != nil {
 		err = cause // it ended while it waited for another run
 	}
+	if err == nil {
+		toll.Settle(context.Cause(ctx), res)
+	}
 	err = stoppedBy(context.Cause(ctx), started, res.Outcome, err)
 	if err != nil && (!started || nothingStarted(err)) {
 		j.began = false
@@ -63,6 +66,23 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		return err
 	}
 	return j.form(ctx, res)
+}
+
+// words returns what the turn begins with, for a run that a meter limits; nil: none does.
+func (j *job) words(info agentapi.Info, meter agentapi.Meter) (agentapi.Message, *agentapi.Decision) {
+	msg, decision := j.req.Message, j.req.Decision
+	msg.Meter = meter
+	if decision != nil {
+		decision = &agentapi.Decision{Accept: decision.Accept, Reason: decision.Reason, Meter: meter}
+	}
+	switch {
+	case j.composer() != nil:
+		msg.Text = j.prefix + msg.Text
+	case info.Created && !j.forked:
+		msg.Text = j.req.Quoted + msg.Text
+	}
+	msg.Text = j.said + msg.Text
+	return msg, decision
 }
 
 // ready notes everywhere that the message is about to be sent.

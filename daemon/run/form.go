@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/toll"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
@@ -17,6 +18,7 @@ func (j *job) form(ctx context.Context, res *turn.Result) error {
 	err := rescue.Do(func() error { return j.req.Form(ctx, res, j.publish) })
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		res.Outcome = turn.Interrupted
+		toll.Settle(cause, res)
 		return stoppedBy(cause, true, res.Outcome, nil)
 	}
 	return err

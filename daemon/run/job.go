@@ -103,6 +103,9 @@ func (j *job) work(res *turn.Result) error {
 			return j.early(j.life.ctx.Err())
 		}
 	}
+	if err := j.affordable(); err != nil {
+		return j.early(err)
+	}
 	conv, err := j.open()
 	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
 		return ErrInterrupted // a one-shot, removed meanwhile
@@ -116,6 +119,14 @@ func (j *job) work(res *turn.Result) error {
 		return j.rejoin(conv, res)
 	}
 	return j.drive(conv, res)
+}
+
+// affordable reports why the run may not begin: waiting may have used up its budget.
+func (j *job) affordable() error {
+	if b := j.req.Budget; b != nil && b.Check != nil && j.follow == nil {
+		return b.Check()
+	}
+	return nil
 }
 
 // isReplay reports whether the job only reads the record of a run that is over.
@@ -152,6 +163,7 @@ func (j *job) conclude(res *turn.Result, err error) {
 			j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
 		}
 	})
+	j.m.cfg.guard(j.id, func() { j.charge(res) })
 	j.m.cfg.guard(j.id, func() { j.observeEnd(res, err) })
 	j.m.cfg.guard(j.id, func() {
 		if j.earlier != nil {
@@ -162,6 +174,13 @@ func (j *job) conclude(res *turn.Result, err error) {
 	j.finish(*res, err)
 	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
 		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
+	}
+}
+
+// charge has all that the run took counted, also by what came after its last step.
+func (j *job) charge(res *turn.Result) {
+	if b := j.req.Budget; b != nil && !j.isReplay() {
+		_ = b.Meter.Took(res.Usage.Cost, res.Usage.PromptTokens+res.Usage.CompletionTokens)
 	}
 }
 
@@ -216,7 +235,7 @@ func (j *job) finish(res turn.Result, err error) {
 func (j *job) forgetRequest() {
 	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
 	j.req.System, j.req.Quoted, j.prefix, j.said, j.before = "", "", "", "", nil
-	j.req.Form = nil
+	j.req.Form, j.req.Budget = nil, nil
 }
 
 // size is how many bytes the ended job keeps.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/toll"
 )
 
 // Config is what a Manager needs. Zero durations and limits take the defaults
@@ -238,6 +239,8 @@ type Words struct {
 type Course struct {
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
+	// Budget is what the run may take; nil: there is no limit.
+	Budget *toll.Budget
 	// Detach lets the run go on when its client goes.
 	Detach bool
 	// Details: the client wants tool calls described. A request that joins a run
