@@ -11,12 +11,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
-	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 const finishTool = "finish"
@@ -26,6 +24,7 @@ const finishTool = "finish"
 // results.
 func (r *run) dispatch(resp llm.Response) (outcome, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(r.branch.dir.State.SecurityAnalyzer)}
+	r.added = nil // no action is open
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
 		passed, refused := check.Call(call, r.agent.tools.Definitions(), opts)
@@ -39,7 +38,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
 		id := r.itemID()
-		if err := r.beforeTool(id, body); err != nil {
+		if err := r.beforeTool(id, body, passed.Tool); err != nil {
 			return more, err
 		}
 		if r.phase == stopping { // there is no action yet that an interrupt would have to answer
@@ -192,15 +191,14 @@ func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 		}
 		return false, r.branch.toolError(a, text, class)
 	}
-	if _, err := r.hooked(hook.Event{
-		Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: res.Result.Observation,
-	}, e.ID, ""); err != nil {
+	added, err := r.afterTool(e.ID, a, res.Result.Observation)
+	if err != nil {
 		return false, err
 	}
 	extended, activated := r.cfg.Prompt.Path(pathOf(a.Action), r.branch.dir.State.ActivatedPathRules)
 	err = r.branch.observe(&event.Observation{
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: res.Result.Observation,
-		ActionID: e.ID, ExtendedContent: list(extended),
+		ActionID: e.ID, ExtendedContent: list(append(extended, added...)),
 	}, activated)
 	return a.ToolName == finishTool && !res.Result.IsError, err
 }

@@ -1,10 +1,16 @@
 package conversation
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
@@ -29,7 +35,7 @@ func (r *run) hooked(e hook.Event, actionID, messageID string) ([]hook.Result, e
 		_, err := r.branch.append(event.SourceHook, &event.HookExecution{
 			HookEventType: hook.Name(e.Type), HookCommand: res.Command, ToolName: e.Tool, Success: res.Success, Blocked: res.Blocked,
 			ExitCode: res.ExitCode, Stdout: res.Stdout, Stderr: res.Stderr, Reason: res.Reason, AdditionalContext: res.Context, Error: res.Err,
-			ActionID: actionID, MessageID: messageID, HookInput: e.Logged(),
+			ActionID: actionID, MessageID: messageID, HookInput: res.Event.Logged(),
 		}, lazily)
 		if err != nil {
 			return nil, err
@@ -38,14 +44,47 @@ func (r *run) hooked(e hook.Event, actionID, messageID string) ([]hook.Result, e
 	return results, nil
 }
 
-// beforeTool runs the hooks for an action that is about to be made. What they refuse
-// is noted for its id.
-func (r *run) beforeTool(id string, a *event.Action) error {
-	results, err := r.hooked(hook.Event{Type: hookfile.PreToolUse, Tool: a.ToolName, Input: a.Action}, id, "")
+// beforeTool runs the hooks for an action that is about to be made, which may give it
+// another input. What they refuse is noted for its id, and what they add is for its result.
+func (r *run) beforeTool(id string, a *event.Action, def tool.Definition) error {
+	var changed *check.Passed
+	e := hook.Event{Type: hookfile.PreToolUse, Tool: a.ToolName, Input: a.Action, Change: func(input json.RawMessage) (json.RawMessage, error) {
+		if bytes.Contains(input, []byte(secretenv.Mark)) {
+			return nil, errors.New("the new one has " + secretenv.Mark + " in the place of a secret's value. Have the model pass the name of the secret, such as $NAME")
+		}
+		passed, err := check.Changed(a.ToolCall, def, input)
+		if err != nil {
+			return nil, err
+		}
+		changed = passed
+		return passed.Action, nil
+	}}
+	results, err := r.hooked(e, id, "")
+	if err != nil || len(results) == 0 {
+		return err
+	}
 	if why := hook.Refusal(results); why != "" {
 		r.branch.blockAction(id, strings.TrimSpace(why))
+		return nil
 	}
-	return err
+	if changed != nil { // clients show the call that runs, and the model sees it
+		a.Action, a.ToolCall, a.Summary = changed.Action, changed.Call, changed.Summary
+	}
+	if said := contexts(results); said != "" {
+		if r.added == nil {
+			r.added = make(map[string]string)
+		}
+		r.added[id] = said
+	}
+	return nil
+}
+
+// afterTool runs the hooks for the result of an action. It gives what they add to it, and
+// those before the action have added.
+func (r *run) afterTool(id string, a *event.Action, observation json.RawMessage) ([]event.Content, error) {
+	before := r.added[id]
+	results, err := r.hooked(hook.Event{Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: observation}, id, "")
+	return append(texts(before), texts(contexts(results))...), err
 }
 
 // beforeMessage runs the hooks for a message of the user. It gives what they add to
@@ -89,8 +128,20 @@ func (r *run) beginSession() error {
 		return nil
 	}
 	r.session = true
-	_, err := r.hooked(hook.Event{Type: hookfile.SessionStart}, "", "")
-	return err
+	results, err := r.hooked(hook.Event{Type: hookfile.SessionStart}, "", "")
+	r.greeting = contexts(results)
+	return errors.Join(err, r.greet())
+}
+
+// greet gives the model what the hooks for the beginning say. Between an action and its
+// result there is no place for it.
+func (r *run) greet() error {
+	if r.greeting == "" || len(r.branch.open) > 0 {
+		return nil
+	}
+	text := r.greeting
+	r.greeting = ""
+	return r.branch.notifyAgent(text)
 }
 
 // endSession runs the hooks for the end, before the tools are closed.

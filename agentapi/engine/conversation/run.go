@@ -40,14 +40,16 @@ type run struct {
 	session   bool // the hooks for the beginning have run
 	stale     bool // the model is to be asked for again when a run begins
 
-	nudged  string          // the event for which the agent was nudged
-	refused int             // answers in a row that could not be used
-	cuts    int             // answers in a row that were cut off before they could be used
-	tooLong int             // calls in a row that exceeded the context
-	shown   strings.Builder // what was published of an answer that is not in the log
-	item    string          // the id of the event for what the model writes; "" as long as it has written nothing
-	attempt int             // of the model's at that text, from 1; 0 before its first delta
-	order   int             // of the attempt's next delta
+	greeting string            // what the hooks for the beginning say, until the model is told
+	added    map[string]string // what hooks say to the model with the results of actions, by their ids
+	nudged   string            // the event for which the agent was nudged
+	refused  int               // answers in a row that could not be used
+	cuts     int               // answers in a row that were cut off before they could be used
+	tooLong  int               // calls in a row that exceeded the context
+	shown    strings.Builder   // what was published of an answer that is not in the log
+	item     string            // the id of the event for what the model writes; "" as long as it has written nothing
+	attempt  int               // of the model's at that text, from 1; 0 before its first delta
+	order    int               // of the attempt's next delta
 }
 
 // outcome is what a step leaves to do.

@@ -38,6 +38,9 @@ func (r *run) step() (outcome, error) {
 	if r.branch.blocked() {
 		return finished, nil
 	}
+	if err := r.greet(); err != nil {
+		return more, err
+	}
 	condensed, err := r.condense()
 	if condensed || err != nil {
 		return more, err

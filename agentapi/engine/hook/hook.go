@@ -1,26 +1,24 @@
 // Package hook runs OpenHands' hooks: commands of the user that are told of what
-// happens in a conversation, and may refuse it.
+// happens in a conversation, and may refuse it, change it, or add a text to it.
 //
 // A command runs in the box of the conversation. Invariants: it ends after its time
 // limit, with what it started; what is kept of its output is bounded; a hook that
-// has run and fails refuses nothing. One before an action or a message that cannot be
-// started refuses it: a guard that does not run guards nothing. Hooks of the types prompt and agent are not run: they pass,
+// has run and fails refuses nothing. One before an action or a message refuses it
+// where it cannot be started, or where its answer cannot be read: a guard that does not
+// run guards nothing. Hooks of the types prompt and agent are not run: they pass,
 // as OpenHands' do when they fail. Which hooks there are is decided elsewhere.
 package hook
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
-	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/truncate"
 )
@@ -44,10 +42,14 @@ type Event struct {
 	Response json.RawMessage // the observation
 	Message  string
 	Reason   string // of the end of a run
+	// Change makes the action of another input, which a hook has for a call. Its error
+	// completes the sentence "the hook changed the input, and ...". May be nil.
+	Change func(input json.RawMessage) (action json.RawMessage, err error)
 }
 
 // Result is what became of one hook.
 type Result struct {
+	Event          Event  // as this hook was told of it: one before it may have changed the input
 	Command        string // as it is named in events
 	Success        bool
 	Blocked        bool
@@ -57,6 +59,9 @@ type Result struct {
 	Context        string
 	Err            string
 	Unable         bool // its program could not be started
+
+	input  json.RawMessage // that it wants a call to have; nil: as it is
+	unread string          // why its answer could not be read
 }
 
 // Why is why a hook refused.
@@ -146,13 +151,28 @@ func (r *Runner) Run(ctx context.Context, e Event) []Result {
 			break
 		}
 		result := r.one(ctx, h, e)
-		result.Command = label(h)
+		result.Command, result.Event = label(h), e
+		result.change(&e)
 		results = append(results, result)
 		if result.Blocked && refusable {
 			break
 		}
 	}
 	return results
+}
+
+// change gives an event the input that the hook wants. An input that a call cannot have
+// refuses the call: the hook did not want it as it was.
+func (r *Result) change(e *Event) {
+	if r.input == nil || r.Blocked || e.Type != hookfile.PreToolUse || e.Change == nil {
+		return
+	}
+	action, err := e.Change(r.input)
+	if err != nil {
+		r.Blocked, r.Reason = true, fitting(fmt.Sprintf("A hook changed the input of this call, and %v.", err))
+		return
+	}
+	e.Input = action
 }
 
 // maxLabel is how much of a prompt names its hook, in characters.
@@ -189,7 +209,7 @@ func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
 		r.guard(&none, h, e)
 		return none
 	}
-	input, err := json.Marshal(r.told(e))
+	input, err := plainjson.Marshal(r.told(e))
 	if err != nil {
 		return Result{ExitCode: -1, Err: err.Error()}
 	}
@@ -203,104 +223,8 @@ func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
 		return Result{Success: true}
 	}
 	result := command(ctx, box, p, input, h.Timeout)
-	if result.Unable {
+	if result.Unable || result.unread != "" {
 		r.guard(&result, h, e)
 	}
 	return result
-}
-
-// idle are the tools that change nothing.
-var idle = []string{"finish", "think"}
-
-// line is a command with the paths of its files as they are outside: the home directory
-// in the sandbox may be another one, to which the agent writes.
-func (r *Runner) line(command string) string {
-	words := slices.SortedFunc(maps.Keys(r.cfg.Files), func(a, b string) int { return len(b) - len(a) }) // one may begin another
-	for _, word := range words {
-		if at := r.cfg.Files[word]; word != at {
-			command = strings.ReplaceAll(command, word, at)
-		}
-	}
-	return command
-}
-
-// guard has a hook refuse that could not be started.
-func (r *Runner) guard(result *Result, h hookfile.Hook, e Event) {
-	why := result.Err
-	if why == "" {
-		why = fmt.Sprintf("its program was not found, or cannot be executed (exit code %d)", result.ExitCode)
-		if said := strings.TrimSpace(result.Stderr); said != "" {
-			why += ": " + said
-		}
-		result.Err = "The hook could not be started: " + why + "."
-	}
-	// Without the tools that do nothing, an agent could not even say why it stops.
-	if guards(e.Type) && !slices.Contains(idle, e.Tool) {
-		result.Blocked = true
-		result.Reason = strings.TrimSpace(fmt.Sprintf("This is refused because its hook could not be started: %s. The hook is: %s. %s", strings.TrimSuffix(why, "."), h.Command, r.cfg.Repair))
-	}
-}
-
-// patience is how long the output of a hook that has ended is read.
-const patience = time.Second
-
-// command runs one command and reads its answer.
-func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []byte, seconds int) Result {
-	limited, cancel := context.WithTimeout(ctx, time.Duration(max(seconds, 1))*time.Second)
-	defer cancel()
-	out, errs := bounded.Head{Max: maxKept}, bounded.Head{Max: maxKept} // the rest is read, too: it does not stop the command
-	err := sandbox.Talk(limited, box, p, input, &out, &errs, patience)
-	r := Result{Success: err == nil, Stdout: told(&out), Stderr: told(&errs)}
-	exit, isExit := errors.AsType[*sandbox.ExitError](err)
-	switch {
-	case isExit:
-		r.ExitCode = exit.Code
-		r.Blocked = exit.Code == exitBlock
-		r.Unable = exit.Code == exitNotExecutable || exit.Code == exitNotFound
-	case ctx.Err() != nil:
-		r.ExitCode, r.Err = -1, "The hook was stopped with the run."
-	case limited.Err() != nil:
-		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook did not end after %d seconds and was stopped.", max(seconds, 1))
-	case err != nil:
-		r.ExitCode, r.Err, r.Unable = -1, fmt.Sprintf("The hook could not be run: %v.", err), true
-	}
-	if err == nil || isExit {
-		r.answer(out.Bytes())
-	}
-	return r
-}
-
-// Exit codes: of a hook that refuses, and of a shell that cannot start a program.
-const (
-	exitBlock         = 2
-	exitNotExecutable = 126
-	exitNotFound      = 127
-)
-
-// answer reads the JSON that a hook may print. Anything else is only output.
-func (r *Result) answer(data []byte) {
-	var said struct {
-		Decision *string `json:"decision"`
-		Reason   any     `json:"reason"`
-		Context  any     `json:"additionalContext"`
-		Continue any     `json:"continue"`
-	}
-	if json.Unmarshal(data, &said) != nil {
-		return
-	}
-	if said.Decision != nil && *said.Decision == "deny" || said.Continue == false {
-		r.Blocked = true
-	}
-	r.Reason, r.Context = words(said.Reason), words(said.Context)
-}
-
-// words is a text in a hook's JSON, or another value as text.
-func words(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return fitting(v)
-	}
-	return fitting(fmt.Sprint(v))
 }

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/bounded"
 	"github.com/ohgw/ohgw/internal/optional"
-	"github.com/ohgw/ohgw/internal/truncate"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Name is the name of an event as hooks and logs have it: PreToolUse.
@@ -38,7 +37,7 @@ func (r *Runner) told(e Event) any {
 
 // Logged is what an event says the hook was told; nil for nothing.
 func (e Event) Logged() json.RawMessage {
-	data, err := json.Marshal(struct {
+	data, err := plainjson.Marshal(struct {
 		Tool     string          `json:"tool_name,omitempty"`
 		Input    json.RawMessage `json:"tool_input,omitempty"`
 		Response json.RawMessage `json:"tool_response,omitempty"`
@@ -49,20 +48,4 @@ func (e Event) Logged() json.RawMessage {
 		return nil
 	}
 	return data
-}
-
-// What is kept of an output: so many bytes for its JSON, so many characters of it in
-// an event.
-const (
-	maxKept = 1 << 20
-	maxText = 50_000
-	cutMark = "\n<TRUNCATED>"
-)
-
-// fitting is as much of a text as an event has.
-func fitting(s string) string { return truncate.Within(s, maxText, cutMark) }
-
-// told returns an output as far as an event has it.
-func told(out *bounded.Head) string {
-	return fitting(strings.ToValidUTF8(string(out.Bytes()), "\uFFFD"))
 }
