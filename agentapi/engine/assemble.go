@@ -12,6 +12,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/delegation"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
+	"github.com/ohgw/ohgw/agentapi/engine/hookagent"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
@@ -33,14 +35,16 @@ type assembler struct {
 	vault      *vault.Vault
 	plugins    *pluginset.Set
 	delegation *delegation.Delegation
+	hookAgents hookagent.Config
 	schemas    *tool.Schemas // of the tools of all conversations
 }
 
 // seat is where a conversation is open.
 type seat struct {
-	memory *atomic.Int64     // gets what the conversation holds, in bytes
-	ended  func()            // called when a run has ended
-	tasks  delegation.Opener // opens the conversations of its tasks
+	memory *atomic.Int64 // gets what the conversation holds, in bytes
+	ended  func()        // called when a run has ended
+	others opener        // opens the conversations of its tasks and of its hooks
+	bare   bool          // it has neither MCP servers nor a title
 }
 
 // assembled is a conversation and what it was made of. It does not change.
@@ -86,7 +90,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	a.cfg.Opened(s.Workspace.WorkingDir)
 	var status atomic.Pointer[func() []agentapi.MCPServer]
 	hadShell, shown := hadShell(dir), a.plugins.Shown(dir.Meta()) // the directory is the conversation's once that is open
-	servers, lost := a.vault.Servers(s.ID, stored, settings.Agent)
+	servers, lost := a.servers(s.ID, stored, settings.Agent, at)
 	hooks, err := a.hooks(s)
 	if err != nil {
 		return nil, err
@@ -100,13 +104,14 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
 				SwitchOwn: a.toRouted(host, s.ID, models),
 				Watch:     func(servers func() []agentapi.MCPServer) { status.Store(&servers) },
-			}, words.Skills(), hooks, at.tasks)
+			}, words.Skills(), hooks, at.others)
 			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))
 			}
 			return tools, err
 		},
-		Prompt: words, Hooks: hooks, Titles: a.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
+		Prompt: words, Hooks: hooks, Titles: a.titled(dir, at), Secrets: secrets,
+		HookAgent:   a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
 		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRun: maxRun, Grace: a.cfg.Grace,
 		RunEnded: at.ended, Memory: at.memory,
 		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
@@ -115,6 +120,28 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 		return nil, err
 	}
 	return &assembled{conv: conv, info: infoOf(s, stored), words: words, models: models, agent: s.Tags[tag.Agent], servers: &status}, nil
+}
+
+// servers finds the MCP servers of a conversation, and the names of those that it has lost.
+func (a *assembler) servers(id string, stored storedagent.Agent, settings json.RawMessage, at seat) (all json.RawMessage, lost []string) {
+	if at.bare {
+		return nil, nil
+	}
+	return a.vault.Servers(id, stored, settings)
+}
+
+// titled reports whether the conversation of a directory gets a title from its model.
+func (a *assembler) titled(dir *store.Dir, at seat) bool {
+	return !at.bare && (a.cfg.Titles || dir.State.LastUserMessageID == "" && dir.WantsTitle())
+}
+
+// hookAgent has agents answer for the hooks of a conversation.
+func (a *assembler) hookAgent(at hookagent.Place, others opener) func(context.Context, conversation.Host, hook.Question) (string, event.Stats, error) {
+	return func(ctx context.Context, host conversation.Host, q hook.Question) (string, event.Stats, error) {
+		place := at
+		place.Host = host
+		return hookagent.Ask(ctx, a.hookAgents, place, others, q)
+	}
 }
 
 // infoOf is what the state and the agent of a conversation say about it.

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/delegation"
+	"github.com/ohgw/ohgw/agentapi/engine/hookagent"
 	"github.com/ohgw/ohgw/agentapi/engine/library"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
@@ -68,6 +69,7 @@ func New(given Config) *Backend {
 		founder: &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)},
 		assembler: &assembler{
 			cfg: cfg, roster: roster, models: modelset.New(cfg.Profiles, cfg.NewModel), vault: secrets, plugins: plugins, delegation: tasks, schemas: new(tool.Schemas),
+			hookAgents: hookagent.Config{Vault: secrets, Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID},
 		},
 		table: table, library: library.New(library.Config{Dir: cfg.Dir, Open: table, Catalog: catalog, Logs: store.NewLogs(cfg.Dir, cfg.Now), Options: cfg.storeOptions(), Log: cfg.Log}),
 		sessions: session.Config{Dir: cfg.Dir, Vault: secrets, Seal: cfg.Seal, HTTP: cfg.HTTP, Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log},

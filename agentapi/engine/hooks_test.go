@@ -253,7 +253,7 @@ func TestARequestBringsItsHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, hooks(t, [3]string{"SessionStart", "*", "touch home"}))
 	c := w.startIt(control.Start{Profile: "main", Hooks: json.RawMessage(`{"session_start":[{"hooks":[{"command":"touch request"},{"type":"prompt","prompt":"Is it good?"}]}]}`)})
-	w.llm.Reply(llmtest.Text("hello"))
+	w.llm.Reply(llmtest.Text("It is."), llmtest.Text("hello"))
 	w.say("hi")
 	w.expect("SP H H U M")
 	if _, err := os.Stat(filepath.Join(w.workspace, "request")); err != nil {

@@ -218,6 +218,14 @@ var interop = map[string]func(*world){
 		w.say("hi")
 	},
 	"finish": func(w *world) { w.llm.Reply(terminal("echo hi"), llmtest.Finish("ok")); w.say("hi") },
+	"hooks": func(w *world) {
+		w.startIt(control.Start{Profile: "main", Hooks: json.RawMessage(`{"session_start":[{"hooks":[{"type":"agent","tools":["terminal"]}]}],
+			"pre_tool_use":[{"hooks":[{"type":"prompt","name":"guard","prompt":"No."},{"command":"echo '{\"updatedInput\":{\"command\":\"echo changed\"}}'"}]}],
+			"post_tool_use":[{"hooks":[{"command":"echo '{\"additionalContext\":\"Seen.\"}'"}]}]}`)})
+		w.llm.Reply(llmtest.Finish(`{"decision":"allow"}`), terminal("echo hi"), llmtest.Text(`{"decision":"allow"}`), llmtest.Text("ok"))
+		w.say("hi")
+		w.expect("SP H U H H A(terminal) H O(ext) M")
+	},
 	"bad calls": func(w *world) {
 		w.llm.Reply(llmtest.Tool("nope", "{}"), llmtest.Tool("terminal", "{"), llmtest.Reply{}, llmtest.Finish("ok"))
 		w.say("hi")

@@ -65,8 +65,18 @@ func (o opener) PartOf(ctx context.Context, p session.Part) (*session.Session, e
 
 // OpenDir makes the conversation of an open directory.
 func (o opener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
+	return o.open(ctx, dir, req, seat{})
+}
+
+// OpenBare makes the conversation of an open directory, without MCP servers and titles.
+func (o opener) OpenBare(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
+	return o.open(ctx, dir, req, seat{bare: true})
+}
+
+func (o opener) open(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest, at seat) (agentapi.Conversation, *conversation.Conversation, error) {
 	var memory atomic.Int64
-	made, err := o.b.assembler.assemble(ctx, dir, req, seat{memory: &memory, ended: o.b.table.look, tasks: o})
+	at.memory, at.ended, at.others = &memory, o.b.table.look, o
+	made, err := o.b.assembler.assemble(ctx, dir, req, at)
 	if err != nil {
 		return nil, nil, err
 	}

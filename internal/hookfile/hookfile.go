@@ -194,10 +194,30 @@ func parseHook(data json.RawMessage) (Hook, error) {
 	if alias.Async != nil {
 		h.Async = *alias.Async
 	}
-	if h.Type == TypeCommand && h.Command == "" {
-		return Hook{}, errors.New("read hook: a hook of the type command needs a command")
+	return h, h.valid()
+}
+
+// valid returns what is wrong with a hook, by the rules of OpenHands; nil for nothing.
+func (h Hook) valid() error {
+	switch h.Type {
+	case TypeCommand:
+		if h.Command == "" {
+			return errors.New("read hook: a hook of the type command needs a command")
+		}
+		return nil
+	case TypePrompt, TypeAgent:
+	default:
+		return fmt.Errorf("read hook: %q is not a type of hook; use command, prompt or agent", h.Type)
 	}
-	return h, nil
+	switch {
+	case h.Command != "":
+		return fmt.Errorf("read hook: a hook of the type %s cannot have a command", h.Type)
+	case h.Async:
+		return fmt.Errorf("read hook: a hook of the type %s cannot be async", h.Type)
+	case h.Type == TypePrompt && (h.Prompt == nil || *h.Prompt == ""):
+		return errors.New("read hook: a hook of the type prompt needs a prompt")
+	}
+	return nil
 }
 
 // snake is PreToolUse as pre_tool_use.

@@ -47,7 +47,14 @@ func TestHooksAreReadInBothForms(t *testing.T) {
 			t.Errorf("%s: hooks = %+v", text, hooks)
 		}
 	}
-	for _, text := range []string{`[]`, `{"Nope":[]}`, `{"stop":[{"hooks":[{"type":"command"}]}]}`, `{"stop":[{"hooks":[1]}]}`, `{"stop":1}`} {
+	for _, text := range []string{
+		`[]`, `{"Nope":[]}`, `{"stop":[{"hooks":[{"type":"command"}]}]}`, `{"stop":[{"hooks":[1]}]}`, `{"stop":1}`,
+		// OpenHands refuses these, too.
+		`{"stop":[{"hooks":[{"type":"prompt"}]}]}`, `{"stop":[{"hooks":[{"type":"prompt","prompt":""}]}]}`,
+		`{"stop":[{"hooks":[{"type":"prompt","prompt":"p","command":"x"}]}]}`, `{"stop":[{"hooks":[{"type":"agent","command":"x"}]}]}`,
+		`{"stop":[{"hooks":[{"type":"prompt","prompt":"p","async":true}]}]}`, `{"stop":[{"hooks":[{"type":"agent","async":true}]}]}`,
+		`{"stop":[{"hooks":[{"type":"mcp","command":"x"}]}]}`,
+	} {
 		if config, err := hookfile.Parse([]byte(text)); err == nil {
 			t.Errorf("%s: config = %+v", text, config)
 		}

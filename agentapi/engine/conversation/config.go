@@ -42,6 +42,9 @@ type Config struct {
 	Prompt Prompt
 	// Hooks are told of what happens, and may refuse it. May be nil.
 	Hooks *hook.Runner
+	// HookAgent has an agent answer for a hook, and returns what that has cost, also with an
+	// error.
+	HookAgent func(ctx context.Context, host Host, q hook.Question) (answer string, spent event.Stats, err error)
 	// Concurrency is how many calls of one answer may run at once. Default: 1.
 	Concurrency int
 	// Titles has the model find a title for a new conversation.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
@@ -24,7 +26,9 @@ func (r *run) hooked(e hook.Event, actionID, messageID string) ([]hook.Result, e
 	e.Input, e.Response = r.cfg.Secrets.MaskJSON(e.Input), r.cfg.Secrets.MaskJSON(e.Response)
 	e.Message = r.cfg.Secrets.Mask(e.Message)
 	var results []hook.Result
-	if err := r.await(context.Background(), func(j *job) { results = r.cfg.Hooks.Run(j.ctx, e) }); err != nil {
+	was := r.branch.stats.Calls()
+	judge := hookJudge{run: r, profile: r.agent.choice.Profile}
+	if err := r.await(context.Background(), func(j *job) { results = r.cfg.Hooks.Run(j.ctx, e, judge.with(j)) }); err != nil {
 		r.cfg.Log.Warn("run hooks", "conversation", r.branch.id, "event", e.Type, "err", err)
 		return nil, nil // a hook that does not end refuses nothing
 	}
@@ -41,7 +45,60 @@ func (r *run) hooked(e hook.Event, actionID, messageID string) ([]hook.Result, e
 			return nil, err
 		}
 	}
-	return results, nil
+	if r.branch.dir.State.Status == event.Running {
+		return results, nil // the step publishes what they have cost
+	}
+	return results, r.branch.updateStats(was)
+}
+
+// hookJudge asks the model of a conversation, or an agent with it, for a hook.
+type hookJudge struct {
+	run     *run
+	job     *job
+	profile string
+}
+
+func (h hookJudge) with(j *job) hookJudge {
+	h.job = j
+	return h
+}
+
+// Prompt asks the model once.
+func (h hookJudge) Prompt(ctx context.Context, q hook.Question) (string, error) {
+	model, err := h.run.cfg.Models.Model(ctx, Choice{Profile: h.profile, Usage: q.Usage})
+	if err != nil {
+		return "", err
+	}
+	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(q.System)), message("user", texts(q.Text))}, CacheKey: h.run.branch.id}
+	resp, err := call(ctx, model, req, nil)
+	if err != nil {
+		h.job.call(func() { h.run.branch.spentInVain(model, resp) })
+		return "", consultError(ctx, err)
+	}
+	h.job.call(func() { h.run.branch.spent(model, resp) })
+	return plainText(resp.Message.Content), nil
+}
+
+// Agent has an agent find out. What it has cost is added to what those before it have.
+func (h hookJudge) Agent(ctx context.Context, q hook.Question) (string, error) {
+	answer, spent, err := h.run.cfg.HookAgent(ctx, h.run.host, q)
+	h.job.call(func() {
+		sum := event.Stats{UsageToMetrics: map[string]event.Metrics{}}
+		for key, m := range spent.UsageToMetrics {
+			sum.UsageToMetrics["now "+key] = m
+		}
+		if before, ok := h.run.branch.stats.Totals().UsageToMetrics[q.Usage]; ok {
+			sum.UsageToMetrics["before"] = before
+		}
+		if len(sum.UsageToMetrics) > 0 {
+			h.run.branch.spentElsewhere(q.Usage, sum)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		h.run.cfg.Log.Warn("the agent of a hook could not decide", "conversation", h.run.branch.id, "hook", q.Usage, "err", err)
+		return "", errors.New(agentapi.PublicMessage(err, "the log of ohgw serve has the cause"))
+	}
+	return answer, err
 }
 
 // beforeTool runs the hooks for an action that is about to be made, which may give it

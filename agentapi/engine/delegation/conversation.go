@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -96,7 +95,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 func (t *tasks) equip(made storedagent.Agent, d definition.Definition) {
 	tools := []storedagent.ToolSpec{}
 	for _, name := range d.Tools {
-		if !storedagent.HasTasks(json.RawMessage(`{"tools":[{"name":` + strconv.Quote(name) + `}]}`)) {
+		if !storedagent.TaskTool(name) {
 			tools = append(tools, storedagent.ToolSpec{Name: name})
 		}
 	}

@@ -37,23 +37,22 @@ type Problem struct {
 // what only a shell understands.
 var program = pattern.Of(`^\s*(?:"([^"$` + "`" + `\\]+)"|'([^']+)'|([^\s;|&()<>"'=` + "`" + `$*?{}\[\]!#]+))(?:\s|$)`)
 
-// Check finds the hooks of the user that cannot start in their sandbox, and those of a type
-// that is not run.
+// Check finds the hooks of the user that cannot start in their sandbox. Those that a model
+// decides start no program.
 func (c Checker) Check(hooks hookfile.Config) []Problem {
 	files := FilesOf(hooks, true, c.Home, c.Base)
 	var found []Problem
 	for _, event := range hookfile.Events() {
 		for _, m := range hooks[event] {
 			for _, h := range m.Hooks {
-				p := Problem{Event: event, Command: label(h)}
 				if h.Type != hookfile.TypeCommand {
-					p.Why = "the embedded agent does not run hooks of the type " + h.Type
-				} else {
-					var hidden string
-					p.Why, hidden, p.Refuses = c.command(h.Command, files)
-					p.Refuses = p.Refuses && guards(event)
-					p.Hidden, p.Allow = hidden != "", c.directory(hidden)
+					continue
 				}
+				p := Problem{Event: event, Command: label(h)}
+				var hidden string
+				p.Why, hidden, p.Refuses = c.command(h.Command, files)
+				p.Refuses = p.Refuses && guards(event)
+				p.Hidden, p.Allow = hidden != "", c.directory(hidden)
 				if p.Why != "" {
 					found = append(found, p)
 				}

@@ -94,7 +94,7 @@ func TestHooksThatCannotStartAreFound(t *testing.T) {
 	}
 	prompt := "Is it wise?"
 	found := hook.Checker{Home: home, Base: base, Shown: shown, Find: find}.Check(hookfile.Config{hookfile.PreToolUse: {{Hooks: []hookfile.Hook{{Type: hookfile.TypePrompt, Prompt: &prompt}}}}})
-	if len(found) != 1 || found[0].Refuses || !strings.Contains(found[0].Why, "does not run hooks of the type prompt") {
-		t.Errorf("Check = %+v", found)
+	if len(found) > 0 {
+		t.Errorf("problems of a hook that starts no program = %+v", found)
 	}
 }

@@ -53,6 +53,12 @@ func (r *Runner) guard(result *Result, h hookfile.Hook, e Event) {
 // patience is how long the output of a hook that has ended is read.
 const patience = time.Second
 
+const stoppedText = "The hook was stopped with the run."
+
+func lateText(seconds int) string {
+	return fmt.Sprintf("The hook did not end after %d seconds and was stopped.", max(seconds, 1))
+}
+
 // command runs one command and reads its answer.
 func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []byte, seconds int) Result {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(max(seconds, 1))*time.Second)
@@ -67,9 +73,9 @@ func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []by
 		r.Blocked = exit.Code == exitBlock
 		r.Unable = exit.Code == exitNotExecutable || exit.Code == exitNotFound
 	case ctx.Err() != nil:
-		r.ExitCode, r.Err = -1, "The hook was stopped with the run."
+		r.ExitCode, r.Err = -1, stoppedText
 	case limited.Err() != nil:
-		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook did not end after %d seconds and was stopped.", max(seconds, 1))
+		r.ExitCode, r.Err = -1, lateText(seconds)
 	case err != nil:
 		r.ExitCode, r.Err, r.Unable = -1, fmt.Sprintf("The hook could not be run: %v.", err), true
 	}

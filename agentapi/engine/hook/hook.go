@@ -1,12 +1,12 @@
-// Package hook runs OpenHands' hooks: commands of the user that are told of what
-// happens in a conversation, and may refuse it, change it, or add a text to it.
+// Package hook runs OpenHands' hooks: commands, questions to a model, and small agents of the
+// user that are told of what happens in a conversation, and may refuse it, change it, or add
+// a text to it.
 //
-// A command runs in the box of the conversation. Invariants: it ends after its time
-// limit, with what it started; what is kept of its output is bounded; a hook that
-// has run and fails refuses nothing. One before an action or a message refuses it
-// where it cannot be started, or where its answer cannot be read: a guard that does not
-// run guards nothing. Hooks of the types prompt and agent are not run: they pass,
-// as OpenHands' do when they fail. Which hooks there are is decided elsewhere.
+// A command runs in the box of the conversation; a [Judge] asks models. Invariants: a hook
+// ends after its time limit, with what it started; what is kept of its output is bounded; a
+// hook that has run and fails refuses nothing. A command before an action or a message
+// refuses it where it cannot be started, or where its answer cannot be read: a guard that
+// does not run guards nothing. Which hooks there are is decided elsewhere.
 package hook
 
 import (
@@ -139,8 +139,8 @@ func (r *Runner) Any(event, tool string) bool {
 }
 
 // Run runs the hooks for an event, one after the other. One that refuses what may be
-// refused is the last.
-func (r *Runner) Run(ctx context.Context, e Event) []Result {
+// refused is the last. The judge asks models for those of other types than command.
+func (r *Runner) Run(ctx context.Context, e Event, judge Judge) []Result {
 	if r == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context, e Event) []Result {
 		if ctx.Err() != nil {
 			break
 		}
-		result := r.one(ctx, h, e)
+		result := r.one(ctx, h, e, judge)
 		result.Command, result.Event = label(h), e
 		result.change(&e)
 		results = append(results, result)
@@ -197,9 +197,9 @@ func label(h hookfile.Hook) string {
 	return h.Type + "-hook:" + truncate.Head(text, maxLabel)
 }
 
-func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
+func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event, judge Judge) Result {
 	if h.Type != hookfile.TypeCommand {
-		return Result{Err: "The embedded engine does not run hooks of the type " + h.Type + "."}
+		return r.judged(ctx, h, e, judge)
 	}
 	r.mu.Lock()
 	box, env := r.box, slices.Clone(r.env)

@@ -38,9 +38,12 @@ func HasTasks(stored json.RawMessage) bool {
 		Tools []Named `json:"tools"`
 	}
 	_ = json.Unmarshal(stored, &a) // none, then
-	return slices.ContainsFunc(a.Tools, func(t Named) bool {
-		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
-	})
+	return slices.ContainsFunc(a.Tools, func(t Named) bool { return TaskTool(t.Name) })
+}
+
+// TaskTool reports whether a tool of that name gives tasks to sub-agents.
+func TaskTool(name string) bool {
+	return name == "task_tool_set" || name == "task" || name == "TaskToolSet" || name == "TaskTool"
 }
 
 // Callable reports whether an LLM object has what a call needs: a key, or the
