@@ -148,10 +148,6 @@ type Status struct {
 	SharesFiles bool
 }
 
-// AgentPrefix begins the names of profiles that are agents. An LLM profile may
-// have such a name, too; then it takes the place of the agent.
-const AgentPrefix = "agent_"
-
 // Profile is one model of the gateway: an LLM profile of OpenHands, or an agent
 // with a model, tools and limits of its own.
 type Profile struct {
@@ -164,8 +160,8 @@ type Profile struct {
 	// backend can see. It has no other meaning.
 	Revision string
 	// Agent is the name of an agent for people, and Description when to use it. An
-	// LLM profile has neither. Name is then made of the name, see [AgentPrefix], and
-	// Model is that of its LLM profile.
+	// LLM profile has neither. Name is then made of the name, see [AgentPrefix] and
+	// [TeamPrefix], and Model is that of its LLM profile.
 	Agent, Description string
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -89,19 +90,21 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	words := a.prompt(s, stored)
 	a.cfg.Opened(s.Workspace.WorkingDir)
 	var status atomic.Pointer[func() []agentapi.MCPServer]
-	hadShell, shown := hadShell(dir), a.plugins.Shown(dir.Meta()) // the directory is the conversation's once that is open
+	// The directory is the conversation's once that is open.
+	hadShell, shown, members := hadShell(dir), a.plugins.Shown(dir.Meta()), team.Of(dir.Meta())
 	servers, lost := a.servers(s.ID, stored, settings.Agent, at)
 	hooks, err := a.hooks(s)
 	if err != nil {
 		return nil, err
 	}
+	answering, panel := panelOf(members, models)
 	conv, err := conversation.Open(conversation.Config{
-		Dir: dir, Models: models, Schemas: a.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
+		Dir: dir, Models: answering, Unasked: panel != nil, Schemas: a.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := a.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), Profile: onlyProfile(s),
-				Shown: shown, Agent: s.Agent, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
+				Shown: shown, Agent: s.Agent, Team: members, Panel: panel, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
 				SwitchOwn: a.toRouted(host, s.ID, models),
 				Watch:     func(servers func() []agentapi.MCPServer) { status.Store(&servers) },
 			}, words.Skills(), hooks, at.others)

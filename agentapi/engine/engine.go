@@ -53,8 +53,9 @@ func New(given Config) *Backend {
 	plugins := pluginset.New(pluginset.Config{
 		Dir: cfg.Dir, Home: cfg.Home, Base: cfg.Base, Path: pathOf(cfg.SkillEnv), Seal: cfg.Seal, Vault: secrets, Now: cfg.Now, Log: cfg.Log,
 	})
+	founder := &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)}
 	tasks := delegation.New(delegation.Config{
-		Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets,
+		Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets, Member: founder.member,
 		Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log,
 	})
 	catalog := store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
@@ -66,7 +67,7 @@ func New(given Config) *Backend {
 	table := newTable(tableConfig{Idle: cfg.Idle, MaxIdle: cfg.MaxIdle, IdleMemory: cfg.IdleMemory, Catalog: catalog, Now: cfg.Now, Log: cfg.Log})
 	return &Backend{
 		cfg: cfg, opening: apierr.Opening{Dir: cfg.Dir, Log: cfg.Log}, roster: roster,
-		founder: &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)},
+		founder: founder,
 		assembler: &assembler{
 			cfg: cfg, roster: roster, models: modelset.New(cfg.Profiles, cfg.NewModel), vault: secrets, plugins: plugins, delegation: tasks, schemas: new(tool.Schemas),
 			hookAgents: hookagent.Config{Vault: secrets, Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID},

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 )
 
@@ -116,6 +117,9 @@ func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 		f.tags[tag.Access] = tag.Read
 	}
 	named.mark(f.tags)
+	if f.meta.Others, err = named.noted(); err != nil {
+		return founding{}, err
+	}
 	f.policy, f.analyzer = settings.confirm(r.cfg.Confirm)
 	f.secrets, err = r.vault.OfSettings(settings.Agent)
 	return f, err
@@ -203,7 +207,8 @@ func metaOf(s control.Start) (store.Meta, error) {
 		}
 	}
 	// The state has the agent and the secrets, and what follows is said elsewhere in the file.
-	for _, name := range []string{"agent", "agent_settings", "secrets", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
+	// A team is only that of a file.
+	for _, name := range []string{"agent", "agent_settings", "secrets", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted", team.MetaMember} {
 		delete(meta.Others, name)
 	}
 	return meta, nil

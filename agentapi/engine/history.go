@@ -23,7 +23,7 @@ func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) 
 	}
 	profile := d.Tags[conversation.TagProfile]
 	if name := d.Tags[tag.Agent]; name != "" {
-		profile = agentapi.AgentPrefix + name
+		profile = agentapi.AgentProfile(name)
 	}
 	return agentapi.About{ID: id, Created: d.Created, Title: d.Title, Profile: profile}, nil
 }

@@ -26,7 +26,7 @@ type named map[string]engine.Agent
 func (n named) List(context.Context) ([]agentapi.Profile, error) {
 	var list []agentapi.Profile
 	for name := range n {
-		list = append(list, agentapi.Profile{Name: agentapi.AgentPrefix + name, Agent: name})
+		list = append(list, agentapi.Profile{Name: agentapi.AgentProfile(name), Agent: name})
 	}
 	return list, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/session"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 )
 
 // opener opens conversations for those that are open. Those of tasks are not in the table:
@@ -33,7 +34,7 @@ func (o opener) CopyOf(ctx context.Context, c session.Copying) (*session.Session
 	b, id, from := o.b, c.State.ID, c.Meta.ForkedFrom
 	return b.begun(ctx, agentapi.OpenRequest{ID: id, Profile: c.Profile}, func() (*store.Dir, error) {
 		if about, err := store.PeekMeta(b.cfg.Dir, from); err == nil {
-			c.Meta.Others = about.Only(pluginset.AgentsMember, pluginset.DirsMember)
+			c.Meta.Others = about.Only(pluginset.AgentsMember, pluginset.DirsMember, team.MetaMember)
 		}
 		dir, err := store.Create(b.cfg.Dir, c.State, c.Meta, b.cfg.storeOptions(), c.Events...)
 		if err != nil {

@@ -17,20 +17,22 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 )
 
 // Agents are the agents that are models besides the profiles.
 type Agents interface {
-	// List gives them with names that begin with [agentapi.AgentPrefix].
+	// List gives them with names that begin with [agentapi.AgentPrefix] or
+	// [agentapi.TeamPrefix].
 	List(ctx context.Context) ([]agentapi.Profile, error)
-	// Load is what a conversation in a workspace is made of. name is without the
-	// prefix; an unknown one is agentapi.ErrProfileNotFound.
+	// Load is what a conversation in a workspace is made of. name is that of
+	// [agentapi.AgentOf]; an unknown one is agentapi.ErrProfileNotFound.
 	Load(ctx context.Context, name, workspace string) (Agent, error)
 }
 
 // Agent is an agent that is a model.
 type Agent struct {
-	Name    string // without the prefix
+	Name    string // as in [agentapi.AgentOf]
 	Profile string // its LLM profile
 	// Settings are agent_settings: those of its members that are there take the
 	// place of the user's, and MCP servers always do.
@@ -41,6 +43,7 @@ type Agent struct {
 	MaxRun        spending.Amount // of a run
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
 	Confirm agentapi.Confirmation
+	Team    *team.Team // whose conversation it is; nil for an agent
 }
 
 // mark notes the agent in the tags of a conversation; the zero value leaves them unchanged.
@@ -50,6 +53,15 @@ func (a Agent) mark(tags map[string]string) {
 	}
 	tags[tag.Agent] = a.Name
 	tag.SetLimits(tags, a.MaxRun)
+}
+
+// noted are the members of meta.json by which a conversation keeps its team.
+func (a Agent) noted() (map[string]json.RawMessage, error) {
+	if a.Team == nil {
+		return nil, nil
+	}
+	data, err := a.Team.Encode()
+	return map[string]json.RawMessage{team.MetaMember: data}, err
 }
 
 // withAgents adds the agents to a list of profiles, whose names come first.
@@ -89,7 +101,7 @@ func (r *roster) ingredients(ctx context.Context, name, workspace string) (model
 // named finds an agent. Where the name is not one of an agent, the error is that
 // given.
 func (r *roster) named(ctx context.Context, name, workspace string, not error) (Agent, bool, error) {
-	short, ok := strings.CutPrefix(name, agentapi.AgentPrefix)
+	short, ok := agentapi.AgentOf(name)
 	if !ok || r.cfg.Agents == nil {
 		return Agent{}, false, not
 	}
@@ -137,7 +149,7 @@ func (r *roster) reopened(ctx context.Context, s store.State, settings Settings)
 	if name == "" {
 		return settings, run
 	}
-	a, ok, err := r.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
+	a, ok, err := r.named(ctx, agentapi.AgentProfile(name), s.Workspace.WorkingDir, nil)
 	if ok && err == nil {
 		var now Settings
 		if now, err = settings.of(a); err == nil {
@@ -153,7 +165,7 @@ func (r *roster) reopened(ctx context.Context, s store.State, settings Settings)
 // profile, and the reverse: tools and instructions stay with a conversation.
 func (r *roster) mayBecome(ctx context.Context, current, profile string) error {
 	_, err := r.cfg.Profiles.Load(ctx, profile)
-	other, isAgent := strings.CutPrefix(profile, agentapi.AgentPrefix)
+	other, isAgent := agentapi.AgentOf(profile)
 	isAgent = isAgent && errors.Is(err, agentapi.ErrProfileNotFound)
 	switch {
 	case current == "" && !isAgent:
@@ -161,7 +173,7 @@ func (r *roster) mayBecome(ctx context.Context, current, profile string) error {
 	case current == "":
 		return unchangeable("This conversation has no agent of its own; start a new conversation with the agent " + strconv.Quote(other) + ".")
 	}
-	return unchangeable(fmt.Sprintf("This conversation is one with the agent %q and cannot change to another model; use the model of this agent, whose ID ends in %s%s, also if the agent was removed, or start a new conversation.", current, agentapi.AgentPrefix, current))
+	return unchangeable(fmt.Sprintf("This conversation is one with the agent %q and cannot change to another model; use the model of this agent, whose ID ends in %s, also if the agent was removed, or start a new conversation.", current, agentapi.AgentProfile(current)))
 }
 
 func unchangeable(msg string) error {

@@ -130,7 +130,7 @@ func (t *table) openEntry(ctx context.Context, e *entry, open func(*entry) (bool
 		info.Profile, info.OwnModel = profile, profile == ""
 	}
 	if e.now.agent != "" {
-		info.Profile, info.OwnModel = agentapi.AgentPrefix+e.now.agent, false
+		info.Profile, info.OwnModel = agentapi.AgentProfile(e.now.agent), false
 	}
 	return visit{assembled: e.now, entry: e, info: info}, false, nil
 }

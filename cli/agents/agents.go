@@ -24,11 +24,12 @@ func New(a *kit.App) *cobra.Command {
 		Short: "List, check and create agents that are models",
 		Long: `Lists and checks the agents that the embedded agent offers as models, with the
 IDs openhands_agent_NAME: the agent profiles of OpenHands, and agent definitions,
-which are Markdown files.
+which are Markdown files. Teams of agents have the IDs openhands_team_NAME.
 
-Definitions are in .agents/agents and .openhands/agents, in the directory of
---workspace and in your home directory. A file that you save counts at once.`,
-		Example: kit.Examples("ohgw agents list", "ohgw agents new reviewer"),
+Definitions are in .agents/agents and .openhands/agents, and teams in
+.agents/teams, in the directory of --workspace and in your home directory. A file
+that you save counts at once.`,
+		Example: kit.Examples("ohgw agents list", "ohgw agents new reviewer", "ohgw agents new crew --members reviewer,tester"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
@@ -54,7 +55,7 @@ func (o *options) open() (*agentmodels.Roster, error) {
 }
 
 // modelID is the model of an agent.
-func modelID(e agentmodels.Entry) string { return openai.ModelPrefix + agentapi.AgentPrefix + e.Name }
+func modelID(e agentmodels.Entry) string { return openai.ModelPrefix + agentapi.AgentProfile(e.Name) }
 
 // explain turns an error of the roster into one for a person, with the next step.
 func explain(err error) error {

@@ -16,14 +16,14 @@ func newList(opts *options) *cobra.Command {
 		Use:   "list",
 		Short: "List the agents with their models",
 		Long: kit.Long(`
-Lists the agents that are models: name, model ID, origin, LLM profile and
-description. Files that do not define a usable agent are counted; "ohgw agents
-check" names them.
+Lists the agents and teams that are models: name, model ID, origin, LLM profile
+and description. Files that do not define a usable agent or team are counted;
+"ohgw agents check" names them.
 
 In a pipe, each agent is one line with tabs between the columns. With --json,
 agents is a list of objects with name, title, model, kind, path, llm,
 description, tools, skills, max_iterations, max_budget, max_tokens and
-permission_mode.`, 0, fault.Failed, fault.Usage),
+permission_mode. Teams also have values for mode, lead and members.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw agents list", "ohgw agents list --workspace ~/project --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -46,16 +46,26 @@ type agentJSON struct {
 	MaxBudget     float64  `json:"max_budget"`     // US dollars of a run; 0: no limit
 	MaxTokens     int64    `json:"max_tokens"`     // of a run; 0: no limit
 	Permission    string   `json:"permission_mode"`
+	// What follows has values for teams only.
+	Mode    string   `json:"mode"`
+	Lead    string   `json:"lead"`
+	Members []string `json:"members"`
 }
 
 func describe(e agentmodels.Entry) agentJSON {
 	j := agentJSON{
 		Name: e.Name, Title: e.Title, Model: modelID(e), Kind: string(e.Kind), Path: e.Path, LLM: e.LLM, Description: e.Description,
-		Tools: []string{}, Skills: []string{},
+		Tools: []string{}, Skills: []string{}, Members: []string{},
 	}
 	if d := e.Definition; d != nil {
 		j.Tools, j.Skills = append(j.Tools, d.Tools...), append(j.Skills, d.Skills...)
 		j.MaxIterations, j.MaxBudget, j.MaxTokens, j.Permission = d.MaxIterations, d.MaxBudget, d.MaxTokens, d.Permission
+	}
+	if e.Team != nil {
+		j.Mode, j.Lead = e.Definition.Team.Mode, e.Definition.Team.Lead
+		for _, m := range e.Team.Members {
+			j.Members = append(j.Members, m.Name)
+		}
 	}
 	return j
 }

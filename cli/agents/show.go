@@ -19,7 +19,8 @@ func newShow(opts *options) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show an agent",
 		Long: kit.Long(`
-Shows what an agent is made of: its file, LLM profile, tools, skills and limits.
+Shows what an agent is made of: its file, LLM profile, tools, skills and limits,
+or the members, mode and lead of a team.
 With --json, it is one object as in "ohgw agents list".`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw agents show reviewer", "ohgw agents show reviewer --json"),
 		Args:              kit.Exactly("the name"),
@@ -49,8 +50,14 @@ func runShow(ctx context.Context, o *options, name string) error {
 		t.Add(pair[0], pair[1])
 	}
 	if d := e.Definition; d != nil {
-		t.Add("tools", setup.Clean(cmp.Or(strings.Join(d.Tools, ", "), "-")))
-		t.Add("skills", setup.Clean(cmp.Or(strings.Join(d.Skills, ", "), "-")))
+		if e.Team != nil {
+			t.Add("members", setup.Clean(strings.Join(j.Members, ", ")))
+			t.Add("mode", j.Mode)
+			t.Add("lead", setup.Clean(cmp.Or(j.Lead, "-")))
+		} else {
+			t.Add("tools", setup.Clean(cmp.Or(strings.Join(d.Tools, ", "), "-")))
+			t.Add("skills", setup.Clean(cmp.Or(strings.Join(d.Skills, ", "), "-")))
+		}
 		t.Add("confirmation", cmp.Or(d.Permission, "as the settings say"))
 		if d.MaxIterations > 0 {
 			t.Add("steps in a run", strconv.Itoa(d.MaxIterations))

@@ -35,7 +35,7 @@ const (
 func candidates(list []agentapi.Profile, client gate.Client) []agentapi.Profile {
 	var agents []agentapi.Profile
 	for _, p := range list {
-		if p.Agent != "" && client.Allows(modelAuto, openai.ModelPrefix+p.Name) {
+		if p.Agent != "" && !p.IsTeam() && client.Allows(modelAuto, openai.ModelPrefix+p.Name) {
 			agents = append(agents, p)
 		}
 	}

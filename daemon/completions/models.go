@@ -25,11 +25,32 @@ const (
 func find(list []agentapi.Profile, id string) (agentapi.Profile, bool) {
 	name, named := strings.CutPrefix(id, openai.ModelPrefix)
 	for _, p := range list {
-		if named && p.Name == name || id == modelActive && p.Active {
+		if named && p.Name == name || id == modelActive && p.Active || p.IsTeam() && id == teamID(p) {
 			return p, true
 		}
 	}
 	return agentapi.Profile{}, false
+}
+
+// teamID is the other id of a team: some clients name teams in this way.
+func teamID(p agentapi.Profile) string {
+	return agentapi.TeamMark + strings.TrimPrefix(p.Name, agentapi.TeamPrefix)
+}
+
+// agentOfModel returns the name of the profile of an agent or a team that a model ID has.
+func agentOfModel(id string) (profile string, ok bool) {
+	if team, ok := strings.CutPrefix(id, agentapi.TeamMark); ok {
+		return agentapi.TeamPrefix + team, true
+	}
+	name, named := strings.CutPrefix(id, openai.ModelPrefix)
+	_, ok = agentapi.AgentOf(name)
+	return name, named && ok
+}
+
+// lacksTeams reports whether the backend is one that has no teams.
+func (api *API) lacksTeams(ctx context.Context) bool {
+	name := api.core.Backend.Status(ctx).Name
+	return name == "agent-server" || name == "cloud"
 }
 
 // resolve finds the profile of a model that the client may use. A backend that
@@ -72,6 +93,7 @@ func (api *API) modelOf(ctx context.Context, client gate.Client, c *Call) (model
 		return model{}, c.explain(err)
 	}
 	p, old, err := api.resolve(ctx, client, c.Model)
+	name, isAgent := agentOfModel(c.Model)
 	switch {
 	case err == nil:
 		return model{profile: p, old: old}, nil
@@ -84,9 +106,11 @@ func (api *API) modelOf(ctx context.Context, client gate.Client, c *Call) (model
 			return model{}, err
 		}
 		return model{profile: by.agents[0], choice: by}, nil
-	case gate.CodeIs(err, gate.CodeModelNotFound) && client.Allows(c.Model) && strings.HasPrefix(c.Model, openai.ModelPrefix+agentapi.AgentPrefix):
+	case gate.CodeIs(err, gate.CodeModelNotFound) && strings.HasPrefix(name, agentapi.TeamPrefix) && api.lacksTeams(ctx):
+		return model{}, gate.NewProblem(gate.CodeModelNotFound, "There are no teams here: a team needs the embedded agent, and this gateway has another backend.", nil).About("model")
+	case gate.CodeIs(err, gate.CodeModelNotFound) && isAgent && client.Allows(c.Model, openai.ModelPrefix+name):
 		// Its conversations go on without it: see profileAt.
-		return model{profile: agentapi.Profile{Name: strings.TrimPrefix(c.Model, openai.ModelPrefix)}, departed: true}, nil
+		return model{profile: agentapi.Profile{Name: name}, departed: true}, nil
 	}
 	return model{}, err
 }
@@ -218,8 +242,12 @@ func (api *API) GetModel() gate.Handler {
 			return err
 		}
 		id := r.PathValue("id")
+		named := id
+		if profile, ok := agentOfModel(id); ok {
+			named = openai.ModelPrefix + profile // of a team, which has two ids
+		}
 		for _, m := range models {
-			if m.ID == id {
+			if m.ID == id || m.ID == named && m.Extension.Agent != "" {
 				return x.Encode(m)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -189,7 +188,7 @@ func (api *API) keptAgent(ctx context.Context, agents []agentapi.Profile, name s
 	if err != nil {
 		return agentapi.Profile{}, err
 	}
-	if short, agent := strings.CutPrefix(name, agentapi.AgentPrefix); agent {
+	if short, agent := agentapi.AgentOf(name); agent {
 		if _, there := find(list, openai.ModelPrefix+name); !there {
 			return agentapi.Profile{Name: name, Agent: short}, nil
 		}

@@ -6,6 +6,7 @@
 package daemontest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -42,6 +43,8 @@ type Backend struct {
 	Refuse string
 	// Elsewhere: the agents do not share the files of this machine.
 	Elsewhere bool
+	// Named is what the backend is called in its status; "": scripted.
+	Named string
 
 	mu       sync.Mutex
 	wg       sync.WaitGroup
@@ -207,7 +210,7 @@ func (b *Backend) Interrupts() int {
 func (b *Backend) Status(context.Context) agentapi.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return agentapi.Status{Name: "scripted", Version: "1.2.3", Address: "http://127.0.0.1:8000", Missing: []string{"It has no tools."}, Err: b.down, SharesFiles: !b.Elsewhere}
+	return agentapi.Status{Name: cmp.Or(b.Named, "scripted"), Version: "1.2.3", Address: "http://127.0.0.1:8000", Missing: []string{"It has no tools."}, Err: b.down, SharesFiles: !b.Elsewhere}
 }
 
 // Profiles implements [agentapi.Backend].

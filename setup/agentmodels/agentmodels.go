@@ -1,5 +1,5 @@
-// Package agentmodels has the agents that are models: the agent profiles of OpenHands
-// and the agent definitions of the user and of the workspace. It reads them again
+// Package agentmodels has the agents that are models: the agent profiles of OpenHands,
+// and the agent definitions and teams of the user and of the workspace. It reads them again
 // each time, so a file that is saved now counts in the next request.
 //
 // It starts nothing. If an agent refers to something that does not exist, either
@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/openhands"
@@ -64,6 +65,7 @@ type Entry struct {
 	LLM         string // the LLM profile that answers
 	Definition  *definition.Definition
 	Recipe      *openhands.AgentProfile
+	Team        *team.Team // nil for an agent
 
 	model    agentapi.Profile // of LLM
 	modified time.Time
@@ -101,7 +103,7 @@ func (r *Roster) List(ctx context.Context) ([]agentapi.Profile, error) {
 // profile is the agent as a model.
 func (e Entry) profile() agentapi.Profile {
 	return agentapi.Profile{
-		Name: agentapi.AgentPrefix + e.Name, Agent: oneline.Of(e.Title), Description: oneline.Of(e.Description),
+		Name: agentapi.AgentProfile(e.Name), Agent: oneline.Of(e.Title), Description: oneline.Of(e.Description),
 		Model: e.model.Model, BaseURL: e.model.BaseURL, Modified: e.modified, Revision: e.revision(),
 	}
 }
@@ -125,6 +127,9 @@ func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error
 	for _, d := range defs {
 		l.definition(d, r.known(llms))
 	}
+	teams, problems := definition.LoadTeams(ctx, definition.TeamDirs(r.cfg.Project, r.cfg.Home)...)
+	l.problems = append(l.problems, problems...)
+	l.addTeams(teams, r.known(llms))
 	l.problems = append(l.problems, LeftOut(r.cfg.Project, r.user())...)
 	slices.SortFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return l.entries, l.problems, nil
@@ -202,7 +207,7 @@ func (l *listing) add(e Entry, llm string, line int) {
 		l.unused(e.Path, line, e.Title, "there is no LLM profile "+quoted(llm), "add it: ohgw profiles add "+llm)
 		return
 	}
-	full := agentapi.AgentPrefix + e.Name
+	full := agentapi.AgentProfile(e.Name)
 	if first, taken := l.names[full]; taken {
 		named := 0
 		if e.Definition != nil {

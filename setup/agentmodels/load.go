@@ -23,15 +23,21 @@ import (
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
-// Find is one agent by its name in model ids or its own.
+// Find finds one agent by its name in model ids or its own.
 func (r *Roster) Find(ctx context.Context, name string) (Entry, error) {
 	entries, _, err := r.Read(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, e := range entries {
-		if e.Name == name || e.Title == name {
-			return e, nil
+	for _, is := range []func(Entry) bool{ // an agent comes before a team of that name
+		func(e Entry) bool { return e.Name == name },
+		func(e Entry) bool { return e.Team == nil && e.Title == name },
+		func(e Entry) bool {
+			return e.Team != nil && (e.Title == name || strings.TrimPrefix(e.Name, agentapi.TeamMark) == name)
+		},
+	} {
+		if i := slices.IndexFunc(entries, is); i >= 0 {
+			return entries[i], nil
 		}
 	}
 	return Entry{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no agent %q.", name), Err: errNoAgent}
@@ -46,6 +52,9 @@ func (r *Roster) LLM(ctx context.Context, name string) (string, error) {
 // Probe finds the problems of an agent that only show when it is put together: an
 // agent profile may refer to MCP servers that are gone.
 func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
+	if e.Team != nil {
+		return nil
+	}
 	if e.Recipe == nil {
 		return r.missingSkills(e)
 	}
@@ -98,6 +107,9 @@ func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent
 			return engine.Agent{}, unresolved(e, err)
 		}
 		return ofRecipe(e, launch)
+	}
+	if e.Team != nil {
+		return r.ofTeam(ctx, e, workspace)
 	}
 	return r.ofDefinition(e, workspace)
 }
@@ -210,7 +222,7 @@ func limits(d definition.Definition) []definition.Problem {
 
 // revision changes when the agent or its LLM profile does.
 func (e Entry) revision() string {
-	data, err := json.Marshal([]any{e.Definition, e.Recipe, e.modified.UnixNano(), e.model.Revision})
+	data, err := json.Marshal([]any{e.Definition, e.Recipe, e.Team, e.modified.UnixNano(), e.model.Revision})
 	if err != nil {
 		return e.model.Revision + strconv.FormatInt(e.modified.UnixNano(), 10)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -201,7 +200,7 @@ func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (
 		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a scripted model that only works with an agent."}
 	}
 	p, err := e.Load(ctx, name)
-	if agent, ok := strings.CutPrefix(name, agentapi.AgentPrefix); ok && errors.Is(err, agentapi.ErrProfileNotFound) {
+	if agent, ok := agentapi.AgentOf(name); ok && errors.Is(err, agentapi.ErrProfileNotFound) {
 		if name, err = e.agents.LLM(ctx, agent); err == nil {
 			p, err = e.Load(ctx, name)
 		}

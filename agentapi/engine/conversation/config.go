@@ -54,6 +54,9 @@ type Config struct {
 	MaxCost float64
 	// MaxRun ends a run when that run, with its sub-agents, has taken that much.
 	MaxRun spending.Amount
+	// Unasked says that the agent does what the person has asked for, so that its calls
+	// are not confirmed: its sub-agents ask for what they do.
+	Unasked bool
 	// RunEnded is told that a run has ended. It must not wait for the
 	// conversation. May be nil.
 	RunEnded func()

@@ -62,7 +62,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 			return more, err
 		}
 	}
-	if mustAsk(s, actions) {
+	if !r.cfg.Unasked && mustAsk(s, actions) {
 		return waiting, nil
 	}
 	return r.execute(actions)

@@ -94,7 +94,7 @@ func (r *run) generate() (*llm.Response, error) {
 // it; silent says that there was nothing. The response is a pointer: a step waits
 // for most of its life, and its stack with it.
 func (r *run) request() (resp *llm.Response, silent bool, err error) {
-	req := &llm.Request{Messages: r.branch.view.Messages(), Tools: r.agent.offers(), CacheKey: r.branch.id}
+	req := &llm.Request{Messages: r.branch.view.Messages(), Tools: r.agent.offers(), CacheKey: r.branch.id, Answers: r.branch.dir.State.LastUserMessageID}
 	model := r.branch.model
 	resp = new(llm.Response)
 	silent = true

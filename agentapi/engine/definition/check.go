@@ -21,13 +21,12 @@ func Check(d Definition, known Known) []Problem {
 		c.missing("model", []string{strings.TrimSuffix(d.Model, ".json")}, known.Profiles,
 			"there is no LLM profile %q", "write inherit, or use one of %s")
 	}
-	for _, name := range d.Others {
-		msg := fmt.Sprintf("the field %s has no meaning and is ignored", name)
-		hint := "remove the field"
-		if near := nearest(name); near != "" {
-			hint = "write " + near + ", or remove the field"
+	if d.Team != nil {
+		checkTeam(&c)
+	} else {
+		for _, name := range d.Others {
+			c.other(name, fields)
 		}
-		c.add(name, msg, hint)
 	}
 	if strings.TrimSpace(d.Description) == "" {
 		c.add("description", "there is no description, so nothing says when to use this agent", "add a line such as description: Reviews Go code")
@@ -42,6 +41,15 @@ type checker struct {
 
 func (c *checker) add(field, msg, hint string) {
 	c.problems = append(c.problems, Problem{Path: c.def.Path, Line: c.def.Line(field), Agent: c.def.Name, Msg: msg, Hint: hint})
+}
+
+// other notes a field that has no meaning.
+func (c *checker) other(name string, fields []string) {
+	hint := "remove the field"
+	if near := nearest(name, fields); near != "" {
+		hint = "write " + near + ", or remove the field"
+	}
+	c.add(name, fmt.Sprintf("the field %s has no meaning and is ignored", name), hint)
 }
 
 func (c *checker) missing(field string, names, known []string, msg, hint string) {
@@ -67,7 +75,7 @@ var fields = []string{
 }
 
 // nearest is the field that a name may stand for; "" if there is none.
-func nearest(name string) string {
+func nearest(name string, fields []string) string {
 	bare := func(s string) string {
 		return strings.NewReplacer("_", "", "-", "", "per_run", "", "perrun", "").Replace(strings.ToLower(s))
 	}

@@ -47,6 +47,8 @@ type Definition struct {
 	// Condenser is an object of OpenHands; nil: the usual one. NoCondenser: none at all.
 	Condenser   json.RawMessage
 	NoCondenser bool
+	// Team is what the file of a team has besides; nil for an agent.
+	Team *Team
 	// Others are the members of the front matter that have no meaning, Metadata their values.
 	Others   []string
 	Metadata map[string]json.RawMessage
@@ -124,7 +126,10 @@ func Dirs(project, home, base string) []Dir {
 // Load reads all definitions in the directories, by precedence and then by
 // file name. Of two with the same name the first counts. The context ends it early.
 func Load(ctx context.Context, dirs ...Dir) ([]Definition, []Problem) {
-	l := loader{names: make(map[string]string)}
+	return load(ctx, &loader{parse: Parse, noun: "agent", names: make(map[string]string)}, dirs)
+}
+
+func load(ctx context.Context, l *loader, dirs []Dir) ([]Definition, []Problem) {
 	for _, d := range dirs {
 		if ctx.Err() != nil {
 			break

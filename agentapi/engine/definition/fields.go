@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,11 +16,22 @@ import (
 
 // Parse reads the definition in the file of a path.
 func Parse(path string, data []byte) (Definition, []Problem) {
+	r := newReader(path)
+	r.parse(data)
+	r.named()
+	return r.def, r.problems
+}
+
+func newReader(path string) *reader {
 	stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	r := reader{def: Definition{Name: stem, Model: Inherit, Path: path, lines: make(map[string]int)}}
+	return &reader{def: Definition{Name: stem, Model: Inherit, Path: path, lines: make(map[string]int)}}
+}
+
+// parse reads the file.
+func (r *reader) parse(data []byte) {
 	if !utf8.Valid(data) {
 		r.refuse(1, "the file is not UTF-8", "store the file as UTF-8")
-		return r.def, r.problems
+		return
 	}
 	head, body, first, closed := frontmatter.Split(data)
 	if !closed {
@@ -31,22 +43,32 @@ func Parse(path string, data []byte) (Definition, []Problem) {
 	if err != nil {
 		e := err.(*headError) //nolint:errorlint // parseHead has no others
 		r.refuse(e.line, e.msg, e.hint)
-		return r.def, r.problems
+		return
 	}
 	r.fields(members)
+	r.headed = true
+}
+
+// named gives the problems the name of the agent, if the file could be read.
+func (r *reader) named() {
 	for i := range r.problems {
-		if r.problems[i].Agent == "" {
+		if r.problems[i].Agent == "" && r.headed {
 			r.problems[i].Agent = r.def.Name
 		}
 	}
-	return r.def, r.problems
 }
 
 // reader turns the fields of a front matter into a definition.
 type reader struct {
 	def      Definition
 	problems []Problem
-	offset   int // lines above the front matter
+	offset   int  // lines above the front matter
+	headed   bool // the front matter could be read
+}
+
+// refused reports whether the file defines nothing.
+func (r *reader) refused() bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Unused })
 }
 
 func (r *reader) note(line int, msg, hint string) {
@@ -72,6 +94,9 @@ func (r *reader) read() map[string]func(*node) {
 
 func (r *reader) fields(members []member) {
 	known := r.read()
+	if r.def.Team != nil {
+		known = r.readTeam()
+	}
 	last := make(map[string]member, len(members))
 	var order []string
 	for _, m := range members {
@@ -83,7 +108,7 @@ func (r *reader) fields(members []member) {
 		last[m.name] = m
 		r.def.lines[m.name] = m.line + r.offset
 	}
-	if _, both := last["mcp_config"]; both {
+	if _, both := last["mcp_config"]; both && known["mcp_servers"] != nil {
 		known["mcp_servers"] = func(n *node) { // as in OpenHands
 			r.note(n.line, "mcp_config counts and mcp_servers does not", "put all servers into one of them")
 		}

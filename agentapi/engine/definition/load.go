@@ -22,6 +22,8 @@ const (
 )
 
 type loader struct {
+	parse    func(path string, data []byte) (Definition, []Problem)
+	noun     string // for what the files define
 	found    []Definition
 	names    map[string]string // to the path of the definition that counts
 	problems []Problem
@@ -80,7 +82,7 @@ func (l *loader) file(d Dir, root *os.Root, name string) {
 		l.problem(unread(full, err))
 		return
 	}
-	def, problems := Parse(full, data)
+	def, problems := l.parse(full, data)
 	l.problems = append(l.problems, problems...)
 	if slices.ContainsFunc(problems, func(p Problem) bool { return p.Unused }) {
 		return
@@ -88,7 +90,7 @@ func (l *loader) file(d Dir, root *os.Root, name string) {
 	if first, taken := l.names[def.Name]; taken {
 		l.problem(Problem{
 			Path: full, Line: def.Line("name"), Agent: def.Name, Unused: true,
-			Msg:  fmt.Sprintf("another agent is named %q and comes first: %s", def.Name, first),
+			Msg:  fmt.Sprintf("another %s is named %q and comes first: %s", l.noun, def.Name, first),
 			Hint: "give one of them another name",
 		})
 		return

@@ -22,7 +22,7 @@ func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definit
 	var err error
 	if resume {
 		dir, err = store.Open(t.root, id, t.cfg.Options)
-	} else if dir, err = t.create(ctx, task, id, d); err == nil {
+	} else if dir, err = t.made(ctx, task, id, d); err == nil {
 		t.cfg.Vault.Copy(id, t.env.Conversation)
 	}
 	if err != nil {
@@ -33,6 +33,15 @@ func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definit
 		return nil, nil, errors.Join(err, dir.Close())
 	}
 	return h, conv, nil
+}
+
+// made makes the directory of a task, that of a definition or of a member of a team.
+func (t *tasks) made(ctx context.Context, task, id string, d definition.Definition) (*store.Dir, error) {
+	if t.env.Team == nil {
+		return t.create(ctx, task, id, d)
+	}
+	m, _ := t.env.Team.Member(d.Name) // it is one
+	return t.createMember(ctx, task, id, m)
 }
 
 // create makes the directory of a task: an agent with the parent's model, and the
@@ -115,12 +124,5 @@ func (t *tasks) equip(made storedagent.Agent, d definition.Definition) {
 // confirmed gives a sub-agent the stricter of the parent's policy and its own.
 func confirmed(state *store.State, parent store.State, d definition.Definition) {
 	state.ConfirmationPolicy, state.SecurityAnalyzer = parent.ConfirmationPolicy, parent.SecurityAnalyzer
-	own := map[string]agentapi.Confirmation{definition.AlwaysConfirm: agentapi.ConfirmAlways, definition.ConfirmRisky: agentapi.ConfirmRisky}[d.Permission]
-	if own == "" || own.MetBy(parent.ConfirmationPolicy) {
-		return
-	}
-	state.ConfirmationPolicy = own.Policy()
-	if !agentapi.Rated(state.SecurityAnalyzer) {
-		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
-	}
+	stricter(state, map[string]agentapi.Confirmation{definition.AlwaysConfirm: agentapi.ConfirmAlways, definition.ConfirmRisky: agentapi.ConfirmRisky}[d.Permission])
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -38,10 +39,13 @@ type Config struct {
 	Profiles   modelset.Profiles
 	Plugins    *pluginset.Set
 	Vault      *vault.Vault
-	Options    store.Options
-	Now        func() time.Time
-	NewID      func() string
-	Log        *slog.Logger
+	// Member puts together an agent that is a member of a team, by its profile. system is
+	// what the client of the conversation says to agents.
+	Member  func(ctx context.Context, profile, workspace, system string) (Member, error)
+	Options store.Options
+	Now     func() time.Time
+	NewID   func() string
+	Log     *slog.Logger
 }
 
 // Env is a conversation that has sub-agents.
@@ -52,6 +56,8 @@ type Env struct {
 	Agent        json.RawMessage // as stored
 	Shown        []string        // directories of its plugins, which its box shows
 	Host         conversation.Host
+	Team         *team.Team  // whose members are its only sub-agents; nil: there is no team
+	Panel        *team.Panel // has all of them answer each message; nil: they do not
 }
 
 // Opener makes the conversation of an open directory, and a handle on it.
@@ -88,6 +94,7 @@ type tasks struct {
 // taskState is one task.
 type taskState struct {
 	conversation string
+	agent        string
 	busy         bool
 }
 
@@ -98,6 +105,9 @@ func (l *Delegation) Tool(ctx context.Context, e Env, open Opener) tool.Tool {
 		return nil
 	}
 	t := &tasks{cfg: l.cfg, env: e, open: open, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
+	if e.Team != nil {
+		return t.ofTeam()
+	}
 	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, l.cfg.Home, l.cfg.Base)...)
 	for _, p := range problems {
 		l.cfg.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
@@ -124,13 +134,13 @@ func (t *tasks) recall() {
 			continue
 		}
 		if state, err := store.Peek(t.root, id); err == nil && state.Tags[tag.Task] != "" {
-			t.known[state.Tags[tag.Task]] = &taskState{conversation: id}
+			t.known[state.Tags[tag.Task]] = &taskState{conversation: id, agent: state.Tags[tag.Subagent]}
 		}
 	}
 }
 
 // begin finds the task of a call, or makes one.
-func (t *tasks) begin(resume string) (id string, state *taskState, err error) {
+func (t *tasks) begin(agent, resume string) (id string, state *taskState, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if resume == "" {
@@ -142,7 +152,7 @@ func (t *tasks) begin(resume string) (id string, state *taskState, err error) {
 		}
 		t.last++
 		id = taskID(t.last)
-		t.known[id] = &taskState{conversation: t.cfg.NewID(), busy: true}
+		t.known[id] = &taskState{conversation: t.cfg.NewID(), agent: agent, busy: true}
 		return id, t.known[id], nil
 	}
 	state = t.known[resume]
@@ -172,7 +182,11 @@ func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, erro
 		}
 		return subagent.Outcome{}, fmt.Errorf("there is no agent %q; the agents are: %s", a.Type, strings.Join(names, ", "))
 	}
-	id, state, err := t.begin(a.Resume)
+	message := agentapi.Message{Text: a.Prompt}
+	if t.env.Panel != nil { // each member knows what it answered before
+		a.Resume, message.Images = t.newest(d.Name), t.env.Panel.Images()
+	}
+	id, state, err := t.begin(d.Name, a.Resume)
 	if err != nil {
 		return subagent.Outcome{}, err
 	}
@@ -185,11 +199,10 @@ func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, erro
 	if label == "" {
 		label = id
 	}
-	meter, err := t.env.Host.Meter(ctx)
-	if err != nil {
+	if message.Meter, err = t.env.Host.Meter(ctx); err != nil {
 		return subagent.Outcome{}, errors.Join(err, conv.Close())
 	}
-	res, err := turn.Run(ctx, h, turn.Input{Message: agentapi.Message{Text: a.Prompt, Meter: meter}, Emit: func(u turn.Update) {
+	res, err := turn.Run(ctx, h, turn.Input{Message: message, Emit: func(u turn.Update) {
 		if u.Kind == turn.Progress && u.Text != "" {
 			t.env.Host.Progress("  " + label + ": " + u.Text)
 		}

@@ -56,6 +56,9 @@ type Request struct {
 	// MaxOutput bounds the answer, in tokens, where the profile allows more. 0: it is
 	// the profile's.
 	MaxOutput int64
+	// Answers is the id of the message of the user that a step of an agent is about; empty
+	// for every other request.
+	Answers string
 }
 
 // Tool is a tool as the model is told of it.
