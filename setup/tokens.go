@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
@@ -78,6 +79,15 @@ func NotKeptText(ctx context.Context, err error, values *KeyStore) string {
 	return Clean(KeyFault(ctx, err, values).Error())
 }
 
+// Spending opens what the tokens of this user have spent.
+func (env *Env) Spending() (*budget.Ledger, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	return budget.NewLedger(dirs.State, env.Now), nil
+}
+
 // TokenNames lists the names of the stored tokens, as far as they can be read.
 func (env *Env) TokenNames() []string {
 	dirs, err := env.Paths()
@@ -104,7 +114,7 @@ func limitHint(err error) string {
 	case errors.Is(err, token.ErrConfirm):
 		return "use " + strings.Join(token.Confirms(), ", ")
 	case errors.Is(err, token.ErrNative):
-		return "leave out --native, or --model and --confirm"
+		return "leave out --native, or --model, --confirm, --budget and --tokens"
 	case errors.Is(err, token.ErrAll):
 		return "leave out --model or --all-conversations"
 	case errors.Is(err, token.ErrChatField):

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/internal/truncate"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -32,6 +34,8 @@ type createOptions struct {
 	AllConversations bool
 	Confirm          string
 	Native           bool
+
+	Budgets, Tokens []string
 }
 
 func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -68,12 +72,20 @@ lower mode is raised. never, the default, sets none.
 
 --native is for programs of OpenHands, where ohgw serves OpenHands' own API
 (ohgw serve --native): with it a client reads secrets, runs commands and enters
-all conversations. It cannot be limited with --model or --confirm.`,
+all conversations. It cannot be limited with --model, --confirm, --budget or
+--tokens.
+
+--budget limits what the runs of the token may cost in US dollars, and --tokens
+how many tokens they may use: in an hour, day, week or month of UTC, such as
+5/day or 1M/day, or without a period in all. A run that reaches a limit ends
+after its step. Further requests get 429 insufficient_quota until the limit
+renews. Dollars do not limit a model whose price is not known.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
 			"ohgw tokens create ide --model openhands_claude --expires 30d",
 			"ohgw tokens create editor --workspace ~/src",
+			"ohgw tokens create guest --budget 5/day --tokens 1M/day",
 			"ohgw tokens create janitor --all-conversations --confirm always",
 		),
 		Args:              kit.ExactlyNames("the name"),
@@ -97,6 +109,10 @@ func (o *createOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Confirm, "confirm", "", "lowest confirmation `MODE` of the token's agents: never, risky or always")
 	kit.Complete(cmd, "confirm", token.Confirms()...)
 	cmd.Flags().BoolVar(&o.Native, "native", false, "allow OpenHands' own API, where ohgw serves it")
+	cmd.Flags().StringArrayVar(&o.Budgets, "budget", nil, "US dollars that the token may spend, such as 5/day; may be repeated")
+	kit.Complete(cmd, "budget", "1/hour", "5/day", "20/week", "100/month")
+	cmd.Flags().StringArrayVar(&o.Tokens, "tokens", nil, "number of LLM tokens that it may use, such as 1M/day; may be repeated")
+	kit.Complete(cmd, "tokens", "100k/hour", "1M/day", "5M/week", "20M/month")
 	cmd.Flags().StringVar(&o.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", o.CompleteModels)
@@ -114,6 +130,10 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	if err != nil {
 		return err
 	}
+	budgets, err := o.budgets()
+	if err != nil {
+		return err
+	}
 	store, values, err := stored(o.App, o.flags)
 	if err != nil {
 		return err
@@ -126,7 +146,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	slices.Sort(o.ChatBy)
 	made, err := store.Create(ctx, token.Spec{
 		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires, Workspaces: dirs,
-		AllConversations: o.AllConversations, Confirm: o.Confirm, Native: o.Native,
+		AllConversations: o.AllConversations, Confirm: o.Confirm, Native: o.Native, Budgets: budgets,
 	})
 	if err != nil {
 		return o.Setup().TokenFault(err, o.Name)
@@ -167,6 +187,32 @@ func (o *createOptions) workspaces() ([]string, error) {
 	slices.Sort(dirs)
 	return slices.Compact(dirs), nil
 }
+
+// budgets reads --budget and --tokens.
+func (o *createOptions) budgets() (list []budget.Rule, err error) {
+	for _, flag := range []struct {
+		name, example string
+		values        []string
+		parse         func(string) (budget.Rule, error)
+	}{
+		{"--budget", "US dollars such as 20, or 5/day", o.Budgets, budget.ParseCostRule},
+		{"--tokens", "a number of tokens such as 500k, or 1M/day", o.Tokens, budget.ParseTokensRule},
+	} {
+		for _, v := range flag.values {
+			r, err := flag.parse(v)
+			if err != nil {
+				return nil, fault.NewUsage(fmt.Sprintf("%s cannot be %q", flag.name, truncate.Bytes(v, maxShown, "…")), "use "+flag.example+"; the periods are hour, day, week and month")
+			}
+			if !slices.Contains(list, r) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list, nil
+}
+
+// maxShown is how many bytes of a wrong value an error shows.
+const maxShown = 40
 
 // expiry reads the value of --expires at the time now. A date counts in now's
 // time zone, to the end of its day.

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,14 +19,16 @@ func newList(a *kit.App) *cobra.Command {
 		Long: kit.Long(`
 Lists the tokens: name, last characters, models, directories that a client may
 choose for a conversation, creation time, expiry, the conversations that are
-open to it (own or all) and the lowest confirmation mode of its agents. If
-OHGW_API_KEYS is set, its keys are listed instead, because a daemon with that
-variable accepts no others.
+open to it (own or all), the lowest confirmation mode of its agents, OpenHands'
+own API, and if a token has limits, what it has spent of them. If OHGW_API_KEYS
+is set, its keys are listed instead, because a daemon with that variable accepts
+no others.
 
 In a pipe, each token is one line with tabs between the columns and times as in
 RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
 (null: all), workspaces (null: none), all_conversations, confirm (null: any),
-created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
+created, expires (null: never), expired, and budgets: a list of limits with kind
+(usd or tokens), limit, period (null: in all), spent and renews (null: never).`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -58,8 +61,16 @@ func runList(_ context.Context, o *listOptions) error {
 		return o.PrintJSON(map[string]any{"tokens": list})
 	}
 	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS", "CONVERSATIONS", "CONFIRM", "NATIVE"}}
+	limited := slices.ContainsFunc(tokens, func(t token.Token) bool { return len(t.Budgets) > 0 })
+	if limited {
+		t.Header = append(t.Header, "SPENT")
+	}
 	for _, tok := range tokens {
-		t.Add(row(o.App, tok)...)
+		cells := row(o.App, tok)
+		if limited {
+			cells = append(cells, spentCell(budgets(o.App, tok)))
+		}
+		t.Add(cells...)
 	}
 	if len(tokens) == 0 {
 		o.Hint("There are no tokens. Make one with: ohgw tokens create NAME")

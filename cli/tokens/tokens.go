@@ -51,18 +51,19 @@ func stored(a *kit.App, flags kit.SettingFlags) (*token.Store, *setup.KeyStore, 
 
 // tokenJSON is a token in JSON. Models is null for a token without a limit.
 type tokenJSON struct {
-	Name    string     `json:"name"`
-	ID      string     `json:"id"`
-	Tail    string     `json:"tail"`
-	Models  []string   `json:"models"`
-	ChatBy  []string   `json:"chat_by,omitempty"`
-	Places  []string   `json:"workspaces"`
-	All     bool       `json:"all_conversations"`
-	Confirm *string    `json:"confirm"`
-	Native  bool       `json:"native"`
-	Created *time.Time `json:"created"`
-	Expires *time.Time `json:"expires"`
-	Expired bool       `json:"expired"`
+	Name    string       `json:"name"`
+	ID      string       `json:"id"`
+	Tail    string       `json:"tail"`
+	Models  []string     `json:"models"`
+	ChatBy  []string     `json:"chat_by,omitempty"`
+	Places  []string     `json:"workspaces"`
+	All     bool         `json:"all_conversations"`
+	Confirm *string      `json:"confirm"`
+	Native  bool         `json:"native"`
+	Budgets []budgetJSON `json:"budgets"`
+	Created *time.Time   `json:"created"`
+	Expires *time.Time   `json:"expires"`
+	Expired bool         `json:"expired"`
 }
 
 func describe(a *kit.App, t token.Token) tokenJSON {
@@ -71,7 +72,7 @@ func describe(a *kit.App, t token.Token) tokenJSON {
 		confirm = &t.Confirm
 	}
 	return tokenJSON{
-		All: t.AllConversations, Confirm: confirm, Native: t.MayUseNative(),
+		All: t.AllConversations, Budgets: budgets(a, t), Confirm: confirm, Native: t.MayUseNative(),
 		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy, Places: t.Workspaces,
 		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}

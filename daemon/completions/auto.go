@@ -115,18 +115,18 @@ const (
 )
 
 // newRoute chooses for a new conversation: by the active meta-profile, or among agents.
-func (api *API) newRoute(ctx context.Context, c choice, text string) (chosen, error) {
+func (api *API) newRoute(ctx context.Context, pays *gate.Purse, c choice, text string) (chosen, error) {
 	switch {
 	case c.routerErr != nil:
 		return chosen{}, gate.NewProblem(gate.CodeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).About("model")
 	case c.router != nil:
-		return api.routeByMeta(ctx, c, text)
+		return api.routeByMeta(ctx, pays, c, text)
 	}
-	return api.route(ctx, c.agents, text), nil
+	return api.route(ctx, pays, c.agents, text), nil
 }
 
 // route asks the model which agent is to answer, and falls back to the rule.
-func (api *API) route(ctx context.Context, agents []agentapi.Profile, text string) chosen {
+func (api *API) route(ctx context.Context, pays *gate.Purse, agents []agentapi.Profile, text string) chosen {
 	best, sure := byWords(agents, text)
 	ruled := chosen{profile: best, by: routedByRule}
 	if sure || api.Complete == nil {
@@ -138,7 +138,7 @@ func (api *API) route(ctx context.Context, agents []agentapi.Profile, text strin
 	default:
 		return ruled
 	}
-	answer, err := api.askRouter(ctx, routePrompt(agents, text))
+	answer, err := api.askRouter(ctx, pays, routePrompt(agents, text))
 	ruled.spent = answer.Usage
 	if err != nil {
 		api.core.Logger.Warn("the model did not choose an agent; the rule did", "model", modelAuto, "agent", best.Agent, "err", err)
@@ -152,12 +152,12 @@ func (api *API) route(ctx context.Context, agents []agentapi.Profile, text strin
 }
 
 // askRouter asks a model for a choice, for as long as that may take.
-func (api *API) askRouter(ctx context.Context, p Prompt) (answer Completion, err error) {
+func (api *API) askRouter(ctx context.Context, pays *gate.Purse, p Prompt) (answer Completion, err error) {
 	limited, cancel := context.WithTimeout(ctx, routeWait)
 	defer cancel()
 	defer context.AfterFunc(api.core.Life(), cancel)()
 	err = rescue.Do(func() (err error) {
-		answer, err = api.Complete(limited, p)
+		answer, err = api.ask(limited, pays, p)
 		return err
 	})
 	return answer, err

@@ -24,6 +24,8 @@ type Call struct {
 	Said
 	Chat *chats.Request // the call as its chat sees it; nil: the client names no chat
 
+	// Pays pays for the answer; nil: there is no limit.
+	Pays *gate.Purse
 	// Schema is what the answer has to satisfy; nil: it may be any text.
 	Schema *structured.Schema
 }
@@ -76,6 +78,21 @@ func (c *Call) InConversation() string { return cmp.Or(c.Options.Conversation, c
 // IsApart reports whether the call belongs to no conversation and no chat: what it runs
 // in is made for it alone.
 func (c *Call) IsApart() bool { return c.InConversation() == "" && c.Chat == nil }
+
+// paid returns the call of a client with what its token may spend. One that may get the
+// answer of an earlier run is checked when its run begins.
+func (c *Call) paid(x *gate.Exchange) (*Call, error) {
+	purse, err := x.Core.PurseOf(x.Client)
+	if purse == nil || err != nil {
+		return c, err
+	}
+	paid := *c
+	paid.Pays = purse
+	if c.Options.Retry || c.Options.Key != "" {
+		return &paid, nil
+	}
+	return &paid, purse.Check()
+}
 
 // tools reports whether the client offers tools of its own.
 func (c *Call) tools() bool { return slices.Contains(c.Ignored, "tools") }

@@ -45,6 +45,10 @@ func (api *API) Chat() gate.Handler {
 // that failed, or that was answered without an agent. Whoever gets one has to
 // close it.
 func (api *API) Receive(x *gate.Exchange, r *http.Request, c *Call) (*Started, error) {
+	c, err := c.paid(x)
+	if err != nil {
+		return nil, err
+	}
 	m, err := api.modelOf(r.Context(), x.Client, c)
 	if err != nil {
 		return nil, err

@@ -70,6 +70,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// ask asks the LLM of a profile without an agent. What that takes is paid by a purse.
+func (api *API) ask(ctx context.Context, pays *gate.Purse, p Prompt) (Completion, error) {
+	if err := pays.Check(); err != nil {
+		return Completion{}, err
+	}
+	answer, err := api.Complete(ctx, p)
+	pays.Add(answer.Usage)
+	return answer, err
+}
+
 // CompleteFunc asks the LLM of a profile once: no agent, no tools, no
 // conversation, no second attempt. The error is an [agentapi.Error] of the
 // kinds ErrProfileNotFound, ErrUnsupported where the profile cannot be called

@@ -55,6 +55,7 @@ type former struct {
 	schema   *structured.Schema
 	profile  string
 	question string
+	pays     *gate.Purse // nil in a run, which counts what that takes
 }
 
 // FormOf is the Form of a [run.Request] whose answer has to satisfy a schema; nil: it may
@@ -96,7 +97,7 @@ func (f *former) ask(ctx context.Context, prompt []structured.Message, spent *tu
 	for _, m := range prompt {
 		p.Messages = append(p.Messages, PromptMessage(m))
 	}
-	answer, err := f.api.Complete(ctx, p)
+	answer, err := f.api.ask(ctx, f.pays, p)
 	*spent = spent.Plus(answer.Usage)
 	return answer.Text, err
 }

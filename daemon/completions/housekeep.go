@@ -144,7 +144,7 @@ func (api *API) directAnswer(ctx context.Context, c *Call, profile string, task 
 func (api *API) completion(ctx context.Context, c *Call, profile string, task housekeeping.Task) (answer Completion, err error) {
 	p := prompt(c, profile)
 	if c.Schema == nil {
-		if answer, err = api.Complete(ctx, p); err != nil {
+		if answer, err = api.ask(ctx, c.Pays, p); err != nil {
 			return answer, err
 		}
 		var ok bool
@@ -153,7 +153,7 @@ func (api *API) completion(ctx context.Context, c *Call, profile string, task ho
 		}
 		return answer, err
 	}
-	f := former{api: api, profile: profile}
+	f := former{api: api, profile: profile, pays: c.Pays}
 	asked := make([]structured.Message, 0, len(p.Messages))
 	for _, m := range p.Messages {
 		asked = append(asked, structured.Message(m))

@@ -124,7 +124,7 @@ func (api *API) profileAt(ctx context.Context, q asked, at run.Place) (chosen, e
 	if err != nil || before.by != "" {
 		return before, err
 	}
-	return api.newRoute(ctx, q.model.choice, q.call.Text)
+	return api.newRoute(ctx, q.call.Pays, q.model.choice, q.call.Text)
 }
 
 // choiceBefore returns the profile of the run that a call repeats, which a new choice

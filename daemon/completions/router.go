@@ -39,7 +39,7 @@ func reachable(list []agentapi.Profile, client gate.Client) []agentapi.Profile {
 // routeByMeta asks the classifier of a meta-profile which profile is to answer. Nothing
 // is guessed: as in OpenHands, an answer without one is an error, and so is a profile that
 // is gone. An agent that the message names takes it.
-func (api *API) routeByMeta(ctx context.Context, c choice, text string) (to chosen, err error) {
+func (api *API) routeByMeta(ctx context.Context, pays *gate.Purse, c choice, text string) (to chosen, err error) {
 	to.by = fmt.Sprintf(routedByMeta, c.router.Name)
 	if agents := slices.DeleteFunc(slices.Clone(c.agents), func(p agentapi.Profile) bool { return p.Agent == "" }); len(agents) > 0 {
 		if p, sure := byWords(agents, text); sure {
@@ -59,7 +59,7 @@ func (api *API) routeByMeta(ctx context.Context, c choice, text string) (to chos
 	case <-ctx.Done():
 		return chosen{}, ctx.Err()
 	}
-	answer, err := api.askRouter(ctx, routerPrompt(r, text))
+	answer, err := api.askRouter(ctx, pays, routerPrompt(r, text))
 	if err != nil {
 		return chosen{}, gate.NewProblem(gate.CodeLLM, fmt.Sprintf("The profile %q of the meta-profile %q did not choose a model: %s.",
 			r.Classifier, r.Name, strings.TrimSuffix(agentapi.PublicMessage(err, "the call failed"), ".")), err)

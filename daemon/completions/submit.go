@@ -134,7 +134,7 @@ func (api *API) request(x *gate.Exchange, r *http.Request, q asked, at Place) ru
 		},
 		Words: api.words(c, at),
 		Course: run.Course{
-			Timeout: c.Options.Timeout, Budget: api.core.BudgetOf(c.Options), Detach: c.Options.Detach, Details: c.Options.Details,
+			Timeout: c.Options.Timeout, Budget: c.Pays.BudgetOf(c.Options), Detach: c.Options.Detach, Details: c.Options.Details,
 			Form: api.FormOf(c.Schema, profile.Name, c.Text), Observer: c.Route.Observer(c, profile.Name, at.modelOf(c)), Gone: conns.Gone(r),
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // Client is who calls.
@@ -31,6 +32,8 @@ type Client struct {
 	// Confirm is the lowest confirmation mode of a conversation while an agent works
 	// in it for this client; empty: any.
 	Confirm agentapi.Confirmation
+	// Budgets are what its runs may take in a period. Empty: there is no limit.
+	Budgets []budget.Rule
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool

@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // Config is what all APIs need. Zero values take the defaults named beside them.
@@ -105,6 +106,7 @@ type Core struct {
 	Runs    *run.Manager
 	Metrics *metrics.Metrics
 	State   stateDir
+	Ledger  *budget.Ledger // of what tokens spend
 	Began   time.Time // of the daemon
 
 	chores sync.WaitGroup
@@ -119,7 +121,7 @@ type Core struct {
 // NewCore returns the core of a daemon; m counts what happens.
 func NewCore(cfg Config, m *metrics.Metrics) *Core {
 	cfg = cfg.withDefaults()
-	core := &Core{Config: cfg, Metrics: m, Began: cfg.Now(), State: stateDir{path: cfg.StateDir, now: cfg.Now}}
+	core := &Core{Config: cfg, Metrics: m, Began: cfg.Now(), State: stateDir{path: cfg.StateDir, now: cfg.Now}, Ledger: budget.NewLedger(cfg.StateDir, cfg.Now)}
 	core.drains, core.beginDrain = context.WithCancel(context.Background())
 	core.life, core.end = context.WithCancel(context.Background())
 	return core

@@ -38,6 +38,7 @@ const (
 	codeTooLarge          = "request_too_large"
 	codeTooSlow           = "request_timeout"
 	CodeQueueFull         = "rate_limit_exceeded"
+	CodeQuota             = "insufficient_quota"
 	codeConversationBusy  = "conversation_busy"
 	CodeKeyConflict       = "idempotency_key_conflict"
 	CodeNoCondenser       = "condenser_unavailable"
@@ -114,6 +115,8 @@ func RowOf(code string) Row {
 		return Row{http.StatusTooManyRequests, limit, 4, false}
 	case codeConversationBusy:
 		return Row{http.StatusTooManyRequests, limit, 4, false}
+	case CodeQuota: // as OpenAI's; with the time of the renewal as Retry-After
+		return Row{http.StatusTooManyRequests, CodeQuota, 0, true}
 	case CodeServerUnavailable, CodeAgentUnavailable, CodeNotReady:
 		return Row{http.StatusServiceUnavailable, server, 2, false}
 	case CodeServerError, CodeServerLost, CodeLLM, CodeUnstructured:

@@ -33,8 +33,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
 		Spent: func(u turn.Usage) {
-			u = u.Plus(j.req.Chosen)
-			j.life.spend(u)
+			j.life.spend(u.Plus(j.req.Chosen)) // whoever chose has paid for that
 			bill.Saw(u)
 		},
 		Busy: func() bool { return j.busy(ctx, conv) },
@@ -88,6 +87,9 @@ func (j *job) words(info agentapi.Info, meter agentapi.Meter) (agentapi.Message,
 // ready notes everywhere that the message is about to be sent.
 func (j *job) ready(b turn.Baseline) error {
 	if err := j.life.send(); err != nil {
+		return err
+	}
+	if err := j.req.Budget.Begin(j.id, b.Usage); err != nil {
 		return err
 	}
 	if err := j.m.records.begin(j, b); err != nil {

@@ -103,8 +103,10 @@ func (j *job) work(res *turn.Result) error {
 			return j.early(j.life.ctx.Err())
 		}
 	}
-	if err := j.affordable(); err != nil {
-		return j.early(err)
+	if j.follow == nil {
+		if err := j.req.Budget.Check(); err != nil { // waiting may have used it up
+			return j.early(err)
+		}
 	}
 	conv, err := j.open()
 	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
@@ -119,14 +121,6 @@ func (j *job) work(res *turn.Result) error {
 		return j.rejoin(conv, res)
 	}
 	return j.drive(conv, res)
-}
-
-// affordable reports why the run may not begin: waiting may have used up its budget.
-func (j *job) affordable() error {
-	if b := j.req.Budget; b != nil && b.Check != nil && j.follow == nil {
-		return b.Check()
-	}
-	return nil
 }
 
 // isReplay reports whether the job only reads the record of a run that is over.
@@ -163,7 +157,7 @@ func (j *job) conclude(res *turn.Result, err error) {
 			j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
 		}
 	})
-	j.m.cfg.guard(j.id, func() { j.charge(res) })
+	j.m.cfg.guard(j.id, func() { j.pay(res, err) })
 	j.m.cfg.guard(j.id, func() { j.observeEnd(res, err) })
 	j.m.cfg.guard(j.id, func() {
 		if j.earlier != nil {
@@ -177,11 +171,16 @@ func (j *job) conclude(res *turn.Result, err error) {
 	}
 }
 
-// charge has all that the run took counted, also by what came after its last step.
-func (j *job) charge(res *turn.Result) {
-	if b := j.req.Budget; b != nil && !j.isReplay() {
-		_ = b.Meter.Took(res.Usage.Cost, res.Usage.PromptTokens+res.Usage.CompletionTokens)
+// pay has all that the run took counted, also by what came after its last step.
+func (j *job) pay(res *turn.Result, err error) {
+	if !j.isReplay() {
+		j.req.Budget.Close(res.Usage, goesOn(err))
 	}
+}
+
+// goesOn reports whether a run may go on at its backend behind the end of its turn.
+func goesOn(err error) bool {
+	return errors.Is(err, agentapi.ErrLost) || errors.Is(err, agentapi.ErrUncertain) || rescue.Of(err) != nil
 }
 
 // observeEnd tells the observer the end.

@@ -20,6 +20,9 @@ var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did 
 // rejoin follows the turn that an earlier process started. What stops a run of
 // ours stops it, too: its clients know no difference.
 func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
+	if b := j.req.Budget; b != nil {
+		b.Resume(j.id)
+	}
 	// The run outlives j.life.ctx by the time it takes to interrupt it.
 	life, end := context.WithCancelCause(context.WithoutCancel(j.life.ctx))
 	var wg sync.WaitGroup

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // unattended are the runs that this state directory's gateways have started
@@ -116,8 +115,8 @@ func (u *unattended) end(conversation string) {
 
 // settle notes what the end of a turn says of its run.
 func (u *unattended) settle(conversation string, err error) {
-	if errors.Is(err, agentapi.ErrLost) || errors.Is(err, agentapi.ErrUncertain) || rescue.Of(err) != nil {
-		return // it may go on
+	if goesOn(err) {
+		return
 	}
 	u.end(conversation)
 }

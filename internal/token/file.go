@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // The files of the state directory.
@@ -43,6 +45,8 @@ type storedToken struct {
 	Places  []string   `json:"workspaces,omitempty"`
 	All     bool       `json:"all_conversations,omitempty"`
 	Confirm string     `json:"confirm,omitempty"`
+	Money   []string   `json:"budget,omitempty"`
+	Tokens  []string   `json:"budget_tokens,omitempty"`
 	Native  bool       `json:"native,omitempty"`
 	Created time.Time  `json:"created"`
 	Expires *time.Time `json:"expires,omitempty"`
@@ -90,7 +94,8 @@ func decode(text []byte) (document, error) {
 	for _, t := range stored.Tokens {
 		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: workspacesOf(t.Name, t.Models, t.Places), Tail: t.Tail, Created: t.Created}}
 		e.AllConversations, e.Confirm = t.All && len(t.Models) == 0, floorOf(t.Confirm)
-		e.Native = t.Native && len(t.Models) == 0 && e.Confirm == ""
+		e.Budgets = append(rules(t.Money, budget.ParseCostRule), rules(t.Tokens, budget.ParseTokensRule)...)
+		e.Native = t.Native && len(t.Models) == 0 && e.Confirm == "" && len(e.Budgets) == 0
 		if n, err := hex.Decode(e.sum[:], []byte(fitting(t.SHA256))); err != nil || n != len(e.sum) {
 			return document{}, fmt.Errorf("damaged: token %q has no hash", t.Name)
 		}
@@ -101,6 +106,18 @@ func decode(text []byte) (document, error) {
 		doc.entries = append(doc.entries, e)
 	}
 	return doc, nil
+}
+
+// rules reads the limits of a token. One that only a newer ohgw may read allows nothing.
+func rules(texts []string, parse func(string) (budget.Rule, error)) (list []budget.Rule) {
+	for _, text := range texts {
+		r, err := parse(text)
+		if err != nil {
+			r = budget.Nothing()
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // fitting is the hexadecimal text if it has the length of a sum, else nothing.
@@ -115,6 +132,13 @@ func (d *document) encode() []byte {
 	stored := storedFile{Version: fileVersion, HadDefault: d.hadDefault, Tokens: []storedToken{}}
 	for _, e := range d.entries {
 		t := storedToken{Name: e.Name, SHA256: hex.EncodeToString(e.sum[:]), Tail: e.Tail, Models: e.Models, ChatBy: e.ChatBy, Places: e.Workspaces, All: e.AllConversations, Confirm: e.Confirm, Native: e.Native, Created: e.Created}
+		for _, r := range e.Budgets {
+			if r.Tokens > 0 {
+				t.Tokens = append(t.Tokens, r.String())
+			} else {
+				t.Money = append(t.Money, r.String())
+			}
+		}
 		if !e.Expires.IsZero() {
 			t.Expires = &e.Expires
 		}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/token"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -136,4 +138,47 @@ func TestOpenHandsOwnAPIIsForTokensMadeForIt(t *testing.T) {
 			t.Errorf("a key of OHGW_API_KEYS: %v, %v", got, err)
 		}
 	}
+}
+
+func TestLimitsAreStoredWithTheToken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rules := []budget.Rule{{Amount: budget.Amount{Cost: 0.5}, Period: budget.Day}, {Amount: budget.Amount{Cost: 20}}, {Amount: budget.Amount{Tokens: 1e6}, Period: budget.Week}}
+	value := create(t, open(dir), token.Spec{Name: "guest", Budgets: rules})
+	got, err := open(dir).Check(value)
+	if err != nil || !slices.Equal(got.Budgets, rules) {
+		t.Errorf("limits %v, %v; want %v", got.Budgets, err, rules)
+	}
+	if _, err := open(dir).Create(t.Context(), token.Spec{Name: "a", Native: true, Budgets: rules}); !errors.Is(err, token.ErrNative) {
+		t.Errorf("a token with limits for OpenHands' own API: %v", err)
+	}
+	if got, err := open(dir).Check(create(t, open(dir), token.Spec{Name: token.DefaultName, Budgets: rules})); err != nil || got.MayUseNative() {
+		t.Errorf("the default token with limits may use OpenHands' own API (%v)", err)
+	}
+
+	// A limit that only a newer ohgw can read allows nothing, and rights that were
+	// added by hand do not go round it.
+	path := filepath.Join(dir, "tokens.json")
+	text := strings.Replace(read(t, path), `"0.5/day"`, `"0.5/year"`, 1)
+	text = strings.Replace(text, `"name": "guest"`, `"name": "guest", "native": true`, 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err = open(dir).Check(value)
+	if err != nil || got.MayUseNative() || !slices.Contains(got.Budgets, budget.Nothing()) {
+		t.Errorf("Check = %+v, %v", got, err)
+	}
+	if _, over := newAccount(t).UsedUp(got.Budgets); !over {
+		t.Error("a limit that cannot be read allows something")
+	}
+}
+
+// newAccount is the account of a token that has spent nothing.
+func newAccount(t *testing.T) *budget.Account {
+	t.Helper()
+	a, err := budget.NewLedger("", func() time.Time { return noon }).Account("guest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

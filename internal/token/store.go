@@ -208,7 +208,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
 		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Models, spec.Workspaces), Tail: tail(made.Value.Reveal()),
-		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm), Native: spec.Native,
+		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm), Budgets: spec.Budgets, Native: spec.Native,
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {

@@ -27,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/workdir"
@@ -85,6 +86,8 @@ type Token struct {
 	// Confirm is the lowest confirmation mode in which agents work for it, one of
 	// [Confirms]; empty: any.
 	Confirm string
+	// Budgets are what its runs may take in a period; empty: there is no limit.
+	Budgets []budget.Rule
 	// Native: it was made for OpenHands' own API; see MayUseNative.
 	Native  bool
 	Tail    string    // the last characters of the value, to recognise it
@@ -106,9 +109,9 @@ func (t Token) Operator() bool {
 
 // MayUseNative reports whether the token may use OpenHands' own API: the default token
 // and the keys of OHGW_API_KEYS may, unless they are limited to
-// models or by a confirmation mode, and those made for it.
+// models, by a confirmation mode or by a budget, and those made for it.
 func (t Token) MayUseNative() bool {
-	return t.Native || (t.Name == DefaultName || strings.HasPrefix(t.Name, keysVariable+"[")) && len(t.Models) == 0 && t.Confirm == ""
+	return t.Native || (t.Name == DefaultName || strings.HasPrefix(t.Name, keysVariable+"[")) && len(t.Models) == 0 && t.Confirm == "" && len(t.Budgets) == 0
 }
 
 // Expired reports whether the token's time is over.
@@ -127,6 +130,7 @@ type Spec struct {
 
 	AllConversations bool
 	Confirm          string // one of Confirms, or empty, which is the lowest
+	Budgets          []budget.Rule
 	Native           bool
 }
 
@@ -184,7 +188,7 @@ func (s Spec) checkRights() error {
 	switch {
 	case s.Confirm != "" && !slices.Contains(Confirms(), s.Confirm):
 		return fmt.Errorf("%w: %q", ErrConfirm, s.Confirm)
-	case s.Native && (len(s.Models) > 0 || floorOf(s.Confirm) != ""):
+	case s.Native && (len(s.Models) > 0 || floorOf(s.Confirm) != "" || len(s.Budgets) > 0):
 		return ErrNative
 	case s.AllConversations && len(s.Models) > 0:
 		return ErrAll

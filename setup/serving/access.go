@@ -28,7 +28,7 @@ func (k checker) Check(presented string) (gate.Client, error) {
 	}
 	return gate.Client{
 		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
-		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Native: t.MayUseNative(),
+		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Budgets: t.Budgets, Native: t.MayUseNative(),
 	}, nil
 }
 

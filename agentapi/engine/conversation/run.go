@@ -66,7 +66,6 @@ const (
 func (r *run) toEnd() {
 	r.nudged, r.refused, r.tooLong, r.cuts = "", 0, 0, 0
 	r.purse.Begin(r.cfg.MaxRun)
-	defer r.purse.End()
 	r.running = make(chan struct{})
 	defer close(r.running)
 	r.door.dropRequest()
@@ -82,6 +81,7 @@ func (r *run) toEnd() {
 	default:
 		err = r.loop()
 	}
+	r.purse.End()
 	if err != nil && r.door.lost == nil {
 		r.failed(err)
 	}

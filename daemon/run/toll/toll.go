@@ -11,16 +11,55 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
+// Payer pays for one run. Its methods may be called at the same time.
+type Payer interface {
+	agentapi.Meter
+	// Check is called when the run's turn has come. Its error ends the job, which has
+	// started nothing.
+	Check() error
+	// Begin notes that the run is about to start, in a conversation that has used so much
+	// before. Its error ends the job, which has started nothing.
+	Begin(conversation string, before turn.Usage) error
+	// Resume takes up a run that an earlier process began.
+	Resume(conversation string)
+	// End is called when the run has ended, and all that it took is known.
+	End()
+}
+
 // Budget is what a run may take. Nil: there is no limit.
 type Budget struct {
-	// Meter learns of all that the run takes.
-	Meter agentapi.Meter
+	Payer
+
 	// InDollars says that money is limited. The run of a model without a known price is not
 	// limited then, and its client has to know.
 	InDollars bool
-	// Check is called when the run is about to start. Its error ends the job, which has
-	// started nothing. May be nil.
-	Check func() error
+}
+
+// Check asks the payer, if there is one.
+func (b *Budget) Check() error {
+	if b == nil {
+		return nil
+	}
+	return b.Payer.Check()
+}
+
+// Begin asks the payer, if there is one.
+func (b *Budget) Begin(conversation string, before turn.Usage) error {
+	if b == nil {
+		return nil
+	}
+	return b.Payer.Begin(conversation, before)
+}
+
+// Close pays for all that the run took. With lost, it may go on at its backend.
+func (b *Budget) Close(took turn.Usage, lost bool) {
+	if b == nil {
+		return
+	}
+	_ = b.Took(took.Cost, took.PromptTokens+took.CompletionTokens)
+	if !lost {
+		b.End()
+	}
 }
 
 // Toll is the budget of a run that goes on. One goroutine uses it.
@@ -53,7 +92,7 @@ func (t *Toll) Meter() agentapi.Meter {
 	if t.budget == nil {
 		return nil
 	}
-	return t.budget.Meter
+	return t.budget.Payer
 }
 
 // usedUp interrupts a run whose budget is used up.
@@ -70,7 +109,7 @@ func (t *Toll) Saw(u turn.Usage) {
 		t.noted = true
 		t.note("The price of this model is not known, so a budget in US dollars does not limit the run")
 	}
-	why := t.budget.Meter.Took(u.Cost, u.PromptTokens+u.CompletionTokens)
+	why := t.budget.Took(u.Cost, u.PromptTokens+u.CompletionTokens)
 	if why != "" && t.stop != nil {
 		t.stop(&usedUp{why})
 	}

@@ -1,0 +1,169 @@
+package gate_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/apitest"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/gate"
+	"github.com/ohgw/ohgw/internal/budget"
+)
+
+// guestKey is the key of a token with a budget.
+const guestKey = "guest-key-0123456789"
+
+// guest gives guestKey limits.
+func guest(t testing.TB, rules ...string) func(*daemon.Config) {
+	t.Helper()
+	client := gate.Client{ID: "guestid", Name: "guest"}
+	for _, text := range rules {
+		r, err := budget.ParseCostRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Budgets = append(client.Budgets, r)
+	}
+	return func(c *daemon.Config) { c.Tokens = apitest.Rights{guestKey: client} }
+}
+
+// tokens gives guestKey a limit of tokens.
+func tokens(text string) func(*daemon.Config) {
+	r, err := budget.ParseTokensRule(text)
+	if err != nil {
+		panic(err)
+	}
+	return func(c *daemon.Config) {
+		c.Tokens = apitest.Rights{guestKey: {ID: "guestid", Name: "guest", Budgets: []budget.Rule{r}}}
+	}
+}
+
+func ask(g *apitest.Gateway, prompt string) apitest.Response {
+	return g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask(prompt))
+}
+
+// wantQuota checks that a budget is used up, and renews after a time.
+func wantQuota(t *testing.T, res apitest.Response, wait time.Duration) {
+	t.Helper()
+	e := apitest.Envelope(t, res, http.StatusTooManyRequests, "insufficient_quota", "")
+	apitest.Equal(t, "the type", e["type"], any("insufficient_quota"))
+	apitest.Equal(t, "X-Should-Retry", res.Header.Get("X-Should-Retry"), "false")
+	want := ""
+	if wait > 0 {
+		want = strconv.Itoa(int(wait.Seconds()))
+	}
+	apitest.Equal(t, "Retry-After", res.Header.Get("Retry-After"), want)
+}
+
+func TestATokenSpendsItsBudgetAndGetsItAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // which begins on a midnight of UTC
+		g := apitest.Serve(t, apitest.Script(daemontest.Spend(1), daemontest.Finish("done")), guest(t, "2.5/day", "1000/month"))
+		for i := range 3 {
+			apitest.Completed(t, ask(g, fmt.Sprint("go ", i)))
+		}
+		time.Sleep(time.Hour)
+		wantQuota(t, ask(g, "more"), 23*time.Hour)
+		wantQuota(t, g.By(guestKey, http.MethodPost, "/v1/responses", apitest.Input("more")), 23*time.Hour)
+		wantQuota(t, g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask("more", apitest.Streamed)), 23*time.Hour)
+		e := apitest.Envelope(t, ask(g, "more"), http.StatusTooManyRequests, "insufficient_quota", "")
+		apitest.Contains(t, "the message", e["message"].(string), `The API key "guest" has spent 3.0000 of its 2.5 US dollars per day; it renews at 2000-01-02T00:00:00Z.`)
+		apitest.Equal(t, "the number of runs", g.Backend.Runs(), 3)
+		apitest.Completed(t, g.Chat(apitest.Ask("another token"))) // which has no budget
+
+		if res := g.By(guestKey, http.MethodGet, "/v1/models", ""); res.Status != http.StatusOK {
+			t.Errorf("the list of models: %d, want it without a budget, too", res.Status)
+		}
+		time.Sleep(23 * time.Hour)
+		apitest.Completed(t, ask(g, "on the next day"))
+	})
+}
+
+func TestARunEndsWithTheBudgetOfItsToken(t *testing.T) {
+	t.Parallel()
+	g := apitest.Serve(t, spender(daemontest.Hang()), guest(t, "0.5"))
+	c := apitest.Completed(t, ask(g, "go"))
+	apitest.Equal(t, "the finish reason", c.Choices[0].FinishReason, "length")
+	apitest.Begins(t, "the answer", c.Text(), "So far.\n\n")
+	apitest.Contains(t, "the answer", c.Text(), `The API key "guest" has spent 1.0000 of its 0.5 US dollars, which does not renew; use another key`)
+	wantQuota(t, ask(g, "more"), 0)
+}
+
+func TestATokenIsLimitedInTokens(t *testing.T) {
+	t.Parallel()
+	g := apitest.Serve(t, apitest.Script(daemontest.Use(600), daemontest.Finish("done")), tokens("1k"))
+	apitest.Completed(t, ask(g, "one"))
+	apitest.Completed(t, ask(g, "two"))
+	wantQuota(t, ask(g, "three"), 0)
+}
+
+func TestWhatATokenHasSpentOutlivesTheGateway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := apitest.Serve(t, apitest.Script(daemontest.Spend(1), daemontest.Finish("done")), apitest.StateIn(dir), guest(t, "1"))
+	apitest.Completed(t, ask(g, "go"))
+	if err := g.Stop(); err != nil {
+		t.Error(err)
+	}
+	g = apitest.Serve(t, g.Backend, apitest.StateIn(dir), guest(t, "1"))
+	wantQuota(t, ask(g, "more"), 0)
+}
+
+// An answer that there is already costs nothing.
+func TestASpentTokenGetsTheAnswerOfItsKey(t *testing.T) {
+	t.Parallel()
+	g := apitest.Serve(t, apitest.Script(daemontest.Spend(1), daemontest.Finish("done")), guest(t, "1"))
+	send := func(key, prompt string) apitest.Response {
+		return g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask(prompt), "Idempotency-Key", key)
+	}
+	apitest.Completed(t, send("one", "go"))
+	apitest.Equal(t, "the answer", apitest.Completed(t, send("one", "go")).Text(), "done")
+	wantQuota(t, send("two", "more"), 0)
+	apitest.Equal(t, "the number of runs", g.Backend.Runs(), 1)
+}
+
+// What is paid is at most the budget, and a step of each run that goes on.
+func TestManyClientsOfOneTokenShareItsBudget(t *testing.T) {
+	t.Parallel()
+	const clients, requests, runs, step, limit = 16, 1000, 8, 0.25, 100.0
+	synctest.Test(t, func(t *testing.T) {
+		var paid atomic.Int64 // steps
+		pay := func(r *daemontest.Run) bool {
+			paid.Add(1)
+			return daemontest.Spend(step)(r)
+		}
+		think := daemontest.Wait(time.Second)
+		g := apitest.Serve(t, apitest.Script(think, pay, think, pay, think, pay, think, daemontest.Finish("done")), guest(t, "100/month"), func(c *daemon.Config) { c.MaxRuns, c.MaxQueue = runs, clients })
+		var answered, refused atomic.Int64
+		var wg sync.WaitGroup
+		for client := range clients {
+			wg.Go(func() {
+				for i := client; i < requests; i += clients {
+					switch res := ask(g, fmt.Sprint("request ", i)); res.Status {
+					case http.StatusOK:
+						answered.Add(1)
+					case http.StatusTooManyRequests:
+						refused.Add(1)
+					default:
+						t.Errorf("request %d: status %d: %s", i, res.Status, res.Body)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		sum := step * float64(paid.Load())
+		if sum < limit || sum > limit+runs*step {
+			t.Errorf("%g were paid, want from %g to %g", sum, limit, limit+runs*step)
+		}
+		if n := answered.Load(); n < 130 || n+refused.Load() != requests {
+			t.Errorf("%d requests were answered and %d refused, want %d", n, refused.Load(), requests)
+		}
+	})
+}
