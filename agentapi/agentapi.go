@@ -228,6 +228,21 @@ type Message struct {
 	Meter Meter
 }
 
+// Goal is what a message is to reach.
+type Goal struct {
+	Objective string
+	Rounds    int // how often a judge looks at most, from 1
+}
+
+// Pursuer is a [Conversation] that can pursue goals.
+type Pursuer interface {
+	// Pursue does what Send does, and has a judge say after each run whether the goal is
+	// reached. Where it is not, the agent is told what is missing, and runs again. The
+	// events of the key [event.KeyGoal] tell that. Interrupt ends it, and so does the next
+	// message.
+	Pursue(ctx context.Context, m Message, g Goal) error
+}
+
 // Content is the message in OpenHands' form.
 func (m Message) Content() []event.Content {
 	items := make([]event.Content, 0, 2)

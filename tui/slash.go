@@ -62,6 +62,7 @@ func slashCommands() []slashCommand {
 		{name: "/copy", args: "[N]", what: "copy the last answer, or its Nth block of code", run: runCopy},
 		{name: "/image", args: "PATH", what: "attach a picture", run: runImage},
 		{name: "/system", args: "TEXT", what: "instructions for the agent, from the next question on", run: runSystem},
+		{name: "/goal", args: "TEXT", what: "have the agent work until a judge says that TEXT is reached", run: runGoal},
 		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
 		{name: "/confirm", args: "[MODE]", what: "which of the agent's actions wait for you: never, risky, always", run: runConfirm},
 		{name: "/sandbox", args: "[allow]", what: "the sandbox, and what it refused; allow: decide about that", run: runSandbox},
@@ -232,6 +233,13 @@ func runImage(v view, rest string) (tea.Cmd, bool) {
 }
 
 func runSystem(v view, rest string) (tea.Cmd, bool) { return v.state().SetSystem(rest), true }
+
+func runGoal(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" {
+		return v.Say("/goal needs what is to be reached"), false
+	}
+	return session.Pursue(v.state(), rest), true
+}
 
 func runSave(v view, rest string) (tea.Cmd, bool) {
 	if rest == "" || v.config().Save == nil {

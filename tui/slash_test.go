@@ -29,6 +29,7 @@ var uses = []struct {
 	{"/copy", "/copy 1", "copied the code, 1 line", "Copied the code, 1 line.\n"},
 	{"/image", "/image a.png", "attached a.png · 120 kB", "Attached a.png · 120 kB.\n"},
 	{"/system", "/system be brief", "be brief", "be brief\n"},
+	{"/goal", "/goal pass", "▌ /goal pass", "Done: "},
 	{"/save", "/save f.md", "saved to /home/me/f.md", "Saved to f.md.\n"},
 	{"/confirm", "/confirm always", "Confirmation, from your next message on: always (every action waits).", "always (every action waits).\n"},
 	{"/sandbox", "/sandbox", "this gateway does not tell about its sandbox", "This gateway does not tell about its sandbox.\n"},
@@ -108,6 +109,35 @@ func TestCommandsLineByLine(t *testing.T) {
 	}
 }
 
+// TestAGoalGoesWithItsQuestion has it in both views, and again with /retry.
+func TestAGoalGoesWithItsQuestion(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, s *script) {
+		t.Helper()
+		var goals []string
+		for _, q := range s.asked {
+			goals = append(goals, q.Text+"|"+q.Goal)
+		}
+		if diff := cmp.Diff([]string{"go|", "all pass|all pass", "all pass|all pass", "next|"}, goals); diff != "" {
+			t.Error(diff)
+		}
+	}
+	t.Run("line by line", func(t *testing.T) {
+		s := &script{answer: says(gateway.Started{}, gateway.Text("ok"), finished())}
+		onPaper(t, s, nil, "go", "/goal all pass", "/retry", "next")
+		check(t, s)
+	})
+	t.Run("on the screen", func(t *testing.T) {
+		s := &script{answer: says(gateway.Started{}, gateway.Text("ok"), finished())}
+		talk(t, s, nil, func(c *chat) {
+			for _, text := range []string{"go", "/goal all pass", "/retry", "next"} {
+				c.ask(text)
+			}
+			check(t, s)
+		})
+	})
+}
+
 // plainWorld gives a plain chat a clipboard, files and pictures.
 func plainWorld(cfg *Config) {
 	cfg.Copy = func(context.Context, string) error { return nil }
@@ -127,6 +157,7 @@ var refused = []struct {
 	{text: "/image a.png", why: "/image needs the path of a picture", change: func(cfg *Config) { cfg.ReadImage = nil }},
 	{text: "/confirm sometimes", why: "/confirm needs never, risky or always"},
 	{text: "/model add", why: "run ohgw profiles add"},
+	{text: "/goal", why: "/goal needs what is to be reached"},
 	{text: "/save", why: "/save needs the name of a file"},
 	{text: "/modell x", why: "there is no command /modell; did you mean /model?"},
 	{text: "/foo", why: "there is no command /foo; /help lists them, // begins a text with /"},

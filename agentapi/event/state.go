@@ -27,6 +27,8 @@ const (
 	KeyTags = "tags"
 	// KeyStats marks new statistics, after each call of an LLM.
 	KeyStats = "stats"
+	// KeyGoal marks what has become of a [Goal].
+	KeyGoal = "goal"
 )
 
 // Status is where a conversation stands.

@@ -44,6 +44,9 @@ func (n *ends) announce(s event.Status) (over bool) {
 	return false
 }
 
+// again takes in that a run follows the one that ended, for the same goal.
+func (n *ends) again() { n.status, n.said, n.asked = "", "", false }
+
 // see takes in another event of the turn, and reports whether it is behind the turn's
 // end.
 func (n *ends) see(e event.Event) (over bool) {

@@ -14,7 +14,7 @@ import (
 // that follows a running one and is not running itself. A status on its own
 // ends nothing: a hook may still veto it. What follows in the log ends the turn,
 // too: the next message of the user behind such a status, and the run behind one
-// that no hook vetoes.
+// that no hook vetoes. A turn with a goal has several runs, and is over with the goal.
 type Reader struct {
 	baseline Baseline
 	fixed    bool // the baseline was given, not read from the stream
@@ -33,7 +33,8 @@ type Reader struct {
 	details func() bool
 	blocks  []agentapi.Block
 	failure *event.ConversationError
-	stopped bool // an interrupt was seen
+	stopped bool        // an interrupt was seen
+	goal    *event.Goal // of the turn, as it was told last; nil: it has none
 	usage   Usage
 	leaf    string // of the log, when the turn last told its state
 	context Context
@@ -85,7 +86,13 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 		}
 		return r.fullState(s), nil
 	}
+	if g, ok := e.Goal(); ok {
+		return r.pursued(e, g), nil
+	}
 	if s, ok := e.StatusUpdate(); ok {
+		if r.pursues() && s == event.Running {
+			r.ends.again()
+		}
 		if r.began && r.ends.announce(s) {
 			return r.end(), nil
 		}
@@ -137,6 +144,9 @@ func (r *Reader) logged(e event.Event) []Update {
 		r.hook = refusing(r.hook, e.ID)
 		r.ends.place(e)
 		return notices(m)
+	case question && r.pursues():
+		r.ends.again()
+		r.ends.place(e)
 	case question && r.ends.ask(e, r.fixed), !question && r.ends.see(e):
 		return r.end()
 	}
@@ -181,6 +191,7 @@ func (r *Reader) readOwn(e event.Event) []Update {
 		return r.result(e, b.ToolCallID)
 	case *event.ConversationError:
 		r.failure, r.active = b, true
+		return r.judgeless(b)
 	case *event.Interrupt:
 		r.stopped = true
 	}
@@ -275,7 +286,8 @@ func (r *Reader) fullState(s event.State) []Update {
 		return nil
 	}
 	r.usage, r.leaf = usageOf(s.Stats), s.LeafEventID
-	r.done = r.active && s.Status != event.Running
+	// Between two runs for a goal the judge is asked. In the past there is no judge.
+	r.done = r.active && s.Status != event.Running && (r.fixed || s.Status == event.Waiting || !r.pursues())
 	if !r.done {
 		return nil
 	}
@@ -317,7 +329,7 @@ func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 // Result sums up the events so far. Before the turn is over it says what is known:
 // the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Cut: r.cut, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
+	res := Result{Answer: r.answer, Cut: r.cut, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks(), Goal: r.goalEnd()}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)
@@ -329,8 +341,11 @@ func (r *Reader) Result() Result {
 			res.Waiting = append(res.Waiting, Action{Tool: c.action.ToolName, Line: line(c.action), Detail: detail(c.action)})
 		}
 	case event.Finished:
-		if r.hook != nil && r.answer == "" {
+		switch {
+		case r.hook != nil && r.answer == "":
 			res.Outcome, res.Refusal = Refused, refusalOf(r.hook)
+		case r.goal != nil && r.goal.Status == event.GoalInterrupted && r.failure == nil:
+			res.Outcome = Interrupted // while it was judged
 		}
 	case event.Paused:
 		res.Outcome = Paused

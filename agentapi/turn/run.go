@@ -15,6 +15,10 @@ import (
 // Input is what starts a turn.
 type Input struct {
 	Message agentapi.Message
+	// Goal is what the message is to reach; nil: the turn is one run. A conversation that
+	// cannot pursue goals fails with ErrUnsupported, and nothing is started. A turn that
+	// accepts what waits has the goal that its conversation has.
+	Goal *agentapi.Goal
 	// Decision answers actions that wait for confirmation. Accepting them is the whole
 	// turn: the message is not sent. Rejecting them comes before the message. Without a
 	// decision a message rejects what waits, because the user did not accept it. Where
@@ -37,6 +41,9 @@ type Input struct {
 	Spent func(Usage)
 }
 
+// ErrNoGoals says that a conversation cannot pursue goals.
+var ErrNoGoals = errors.New("no goals")
+
 // noAnswer is the reason sent to the agent for actions that the user did not answer.
 const noAnswer = "The user did not approve this action and sent a new message instead."
 
@@ -49,6 +56,9 @@ const noAnswer = "The user did not approve this action and sent a new message in
 // own if nothing was started, or Ready's. Next to an error the result holds the
 // text and usage so far.
 func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error) {
+	if _, ok := c.(agentapi.Pursuer); in.Goal != nil && !ok {
+		return Result{}, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This backend cannot pursue goals; leave the goal out, or use the embedded agent.", Err: ErrNoGoals}
+	}
 	stream, err := c.Watch(ctx, "")
 	if err != nil {
 		return Result{}, err
@@ -142,6 +152,9 @@ func Goes(ctx context.Context, c agentapi.Conversation, b Baseline) (bool, error
 // starter prepares the conversation and returns the call that starts the run.
 func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
 	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }
+	if pursuer, ok := c.(agentapi.Pursuer); in.Goal != nil && ok {
+		send = func(ctx context.Context) error { return pursuer.Pursue(ctx, in.Message, *in.Goal) }
+	}
 	if r.Status() == event.Waiting {
 		if in.Decision != nil && in.Decision.Accept {
 			r.Begin()

@@ -94,6 +94,8 @@ type Result struct {
 	// Blocked is what the sandbox refused meanwhile, each target once. What was held
 	// and then granted is not among it.
 	Blocked []agentapi.Block `json:"blocked,omitempty"`
+	// Goal is what has become of the goal of the turn; nil: it has none.
+	Goal *Goal `json:"goal,omitempty"`
 	// Last is the last event of the turn: where a copy of the conversation as it
 	// was then ends. Empty where the backend does not tell.
 	Last string `json:"last,omitempty"`

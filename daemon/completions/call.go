@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -118,6 +119,9 @@ func (c *Call) fingerprint(client gate.Client, workspace string) run.Fingerprint
 	}
 	if c.Options.Budget > 0 {
 		h.Write([]byte("\x00" + strconv.FormatFloat(c.Options.Budget, 'g', -1, 64) + "$\x00"))
+	}
+	if g := c.Options.Goal; g != nil {
+		fmt.Fprintf(h, "\x00goal\x00%d\x00%s\x00", g.Rounds, g.Objective)
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))

@@ -47,6 +47,7 @@ type Ending struct {
 	context openai.Context
 	actions []json.RawMessage
 	blocked []agentapi.Block // what the sandbox refused
+	goal    *openai.GoalEnd  // nil: the message had none
 }
 
 // EndingOf reads the end of a turn.
@@ -57,6 +58,9 @@ func EndingOf(res turn.Result, err error) Ending {
 		Usage:   openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens),
 		cost:    math.Round(u.Cost*1e9) / 1e9, // it is a difference, with the noise of one
 		blocked: res.Blocked,
+	}
+	if g := res.Goal; g != nil {
+		e.goal = &openai.GoalEnd{Status: g.Status, Rounds: g.Rounds, MaxRounds: g.Most, Missing: g.Missing}
 	}
 	if err != nil {
 		e.Problem = gate.Explain(err)
@@ -207,12 +211,12 @@ func (e Ending) Added() string {
 // Before is how much of the streamed text is not the answer.
 func (e Ending) Extension(before int) *openai.Extension {
 	told := !e.form || e.notice == "" || e.Refusal() != "" // the notice has another place
-	if told && e.Status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions)+len(e.blocked) == 0 {
+	if told && e.Status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && e.goal == nil && len(e.actions)+len(e.blocked) == 0 {
 		return nil
 	}
 	return &openai.Extension{
 		RunStatus: e.Status, Message: e.notice, TextBefore: before, Cost: e.cost, Waiting: e.waiting,
-		Context: e.context, Actions: e.actions, Blocked: encodeBlocks(e.blocked),
+		Context: e.context, Goal: e.goal, Actions: e.actions, Blocked: encodeBlocks(e.blocked),
 	}
 }
 

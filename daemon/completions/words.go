@@ -41,7 +41,7 @@ func (api *API) words(c *Call, at Place) run.Words {
 	}
 	w := run.Words{
 		System: c.System, Message: agentapi.Message{Text: text, Images: c.Images}, Quoted: api.Quoted(c),
-		Compose: c.Compose, Kind: c.Kind, Decision: cmp.Or(c.Decision, c.decision()),
+		Goal: c.Options.Goal, Compose: c.Compose, Kind: c.Kind, Decision: cmp.Or(c.Decision, c.decision()),
 	}
 	if c.NoSystem {
 		w.System = ""

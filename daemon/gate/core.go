@@ -107,7 +107,7 @@ type Core struct {
 	Metrics *metrics.Metrics
 	State   stateDir
 	Ledger  *budget.Ledger // of what tokens spend
-	Began   time.Time // of the daemon
+	Began   time.Time      // of the daemon
 
 	chores sync.WaitGroup
 

@@ -29,6 +29,8 @@ const (
 	HeaderWorkspace    = "X-OpenHands-Workspace"
 	headerAccess       = "X-OpenHands-Workspace-Access"
 	HeaderConfirmation = "X-OpenHands-Confirmation"
+	HeaderGoal         = "X-OpenHands-Goal"
+	headerGoalRounds   = "X-OpenHands-Goal-Rounds"
 	HeaderSandbox      = "X-OpenHands-Sandbox"
 	HeaderBlocked      = "X-OpenHands-Sandbox-Blocked"
 	headerRetryCount   = "X-Stainless-Retry-Count"

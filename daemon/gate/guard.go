@@ -146,7 +146,7 @@ func cors(h http.Header, origin string) {
 // allowedHeaders are what a page may send: the official SDKs' headers and ours.
 const allowedHeaders = "Authorization, Content-Type, Accept, X-Requested-With, Idempotency-Key, OpenAI-Beta, OpenAI-Organization, OpenAI-Project, " +
 	HeaderConversation + ", X-Session-API-Key, X-Api-Key, X-Expose-Secrets, X-OpenHands-Client, X-OpenHands-Client-Version, X-OpenHands-Telemetry-Distinct-Id, " +
-	headerTimeLimit + ", " + HeaderBudget + ", " + headerDisconnect + ", " + HeaderRepeat + ", " + HeaderConfirm + ", " + HeaderConfirmation + ", " + headerDetails + ", " + headerPhases + ", " +
+	headerTimeLimit + ", " + HeaderBudget + ", " + headerDisconnect + ", " + HeaderRepeat + ", " + HeaderConfirm + ", " + HeaderConfirmation + ", " + headerDetails + ", " + headerPhases + ", " + HeaderGoal + ", " + headerGoalRounds + ", " +
 	"X-Conversation-Id, X-Chat-Id, X-Session-Id, X-Thread-Id, X-OpenHands-Transcript, " +
 	"x-stainless-arch, x-stainless-async, x-stainless-custom-poll-interval, x-stainless-helper-method, x-stainless-lang, x-stainless-os, " +
 	"x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, " +

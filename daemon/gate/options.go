@@ -3,9 +3,11 @@ package gate
 import (
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -23,11 +25,12 @@ type Options struct {
 	Details      bool // the agent's actions under the key "ohgw"
 	Phases       bool // what the call of the model waits for, there too
 	Timeout      time.Duration
-	Budget       float64 // US dollars that the run may cost; 0: no limit
-	Attempt      string  // a UI's own name for the answer that it wants
-	ReadOnly     bool    // that conversation does not change the files there
-	Workspace    string  // the path that a new conversation shall work in
-	Confirmation string  // the mode of the conversation from now on: agentapi.Confirmation
+	Budget       float64        // US dollars that the run may cost; 0: no limit
+	Attempt      string         // a UI's own name for the answer that it wants
+	ReadOnly     bool           // that conversation does not change the files there
+	Workspace    string         // the path that a new conversation shall work in
+	Confirmation string         // the mode of the conversation from now on: agentapi.Confirmation
+	Goal         *agentapi.Goal // what the message is to reach; nil: one run answers it
 }
 
 // The decisions that a request can make about the actions that wait.
@@ -95,8 +98,46 @@ func readOptions(h http.Header) (o Options, err error) {
 	if o.Budget, err = budgetHeader(h); err != nil {
 		return o, err
 	}
+	if o.Goal, err = goalHeaders(h); err != nil {
+		return o, err
+	}
 	o.Timeout, err = timeLimit(h)
 	return o, err
+}
+
+// What a goal can be.
+const (
+	maxGoal    = 4 << 10 // bytes
+	goalRounds = 10      // where the request does not say it
+	maxRounds  = 100
+)
+
+// goalHeaders reads the goal of the message. Clients whose headers are ASCII can write it in
+// the form of RFC 8187: UTF-8” and the text, percent-encoded.
+func goalHeaders(h http.Header) (*agentapi.Goal, error) {
+	text, rounds := strings.TrimSpace(h.Get(HeaderGoal)), strings.TrimSpace(h.Get(headerGoalRounds))
+	if text == "" && rounds == "" {
+		return nil, nil
+	}
+	if encoded, ok := strings.CutPrefix(text, "UTF-8''"); ok {
+		decoded, err := url.PathUnescape(encoded)
+		if err != nil {
+			return nil, badHeader(HeaderGoal, "a text, percent-encoded behind UTF-8''")
+		}
+		text = strings.TrimSpace(decoded)
+	}
+	if text == "" || len(text) > maxGoal || !utf8.ValidString(text) || len(h.Values(HeaderGoal)) > 1 {
+		return nil, badHeader(HeaderGoal, "what is to be reached, a text of at most 4096 bytes")
+	}
+	g := &agentapi.Goal{Objective: text, Rounds: goalRounds}
+	if rounds != "" {
+		n, err := strconv.Atoi(rounds)
+		if err != nil || n < 1 || n > maxRounds {
+			return nil, badHeader(headerGoalRounds, "a whole number from 1 to 100")
+		}
+		g.Rounds = n
+	}
+	return g, nil
 }
 
 // conversationID reads which conversation to continue. A client whose template had

@@ -116,6 +116,8 @@ func TestExtensionsAreWhatTheirTypeSays(t *testing.T) {
 	for _, want := range []openai.Extension{
 		{RunStatus: "finished", Cost: 0.0213},
 		{RunStatus: "error", Message: awkward, Code: awkward},
+		{RunStatus: "finished", Goal: &openai.GoalEnd{Status: "complete", Rounds: 3, MaxRounds: 10}},
+		{RunStatus: "finished", Goal: &openai.GoalEnd{Status: "capped", Rounds: 1, MaxRounds: 1, Missing: awkward}},
 		{RunStatus: "waiting_for_confirmation", Message: "x", TextBefore: 7, Cost: 12, Waiting: []openai.WaitingAction{
 			{Tool: "terminal", Line: awkward}, {Tool: awkward, Line: "b"},
 		}},

@@ -174,6 +174,15 @@ func (e *Extension) append(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	}
+	if g := e.Goal; g != nil {
+		dst = appendString(append(dst, `,"goal":{"status":`...), g.Status)
+		dst = strconv.AppendInt(append(dst, `,"rounds":`...), int64(g.Rounds), 10)
+		dst = strconv.AppendInt(append(dst, `,"max_rounds":`...), int64(g.MaxRounds), 10)
+		if g.Missing != "" {
+			dst = appendString(append(dst, `,"missing":`...), g.Missing)
+		}
+		dst = append(dst, '}')
+	}
 	dst = appendList(dst, `,"actions":`, e.Actions)
 	dst = appendList(dst, `,"sandbox_blocked":`, e.Blocked)
 	return append(dst, '}')

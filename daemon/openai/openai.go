@@ -162,10 +162,20 @@ type Extension struct {
 	Waiting []WaitingAction `json:"waiting,omitempty"`
 	// Context is how full the model's context is; left out where unknown.
 	Context Context `json:"context,omitzero"`
+	// Goal is what has become of the goal of the message; nil: it has none.
+	Goal *GoalEnd `json:"goal,omitempty"`
 	// Actions are what the agent did, each a JSON object in one line.
 	Actions []json.RawMessage `json:"actions,omitempty"`
 	// Blocked are what the sandbox refused, likewise.
 	Blocked []json.RawMessage `json:"sandbox_blocked,omitempty"`
+}
+
+// GoalEnd is what has become of a goal.
+type GoalEnd struct {
+	Status    string `json:"status"`            // complete, capped, interrupted; running while the agent waits for a person
+	Rounds    int    `json:"rounds"`            // how often it was judged
+	MaxRounds int    `json:"max_rounds"`        // how often it may be
+	Missing   string `json:"missing,omitempty"` // what the judge said last, or why it could not
 }
 
 // Context is how much of a model's context is used, in tokens.

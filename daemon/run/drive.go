@@ -29,6 +29,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	var err error
 	*res, err = turn.Run(ctx, conv, turn.Input{
 		Message:  msg,
+		Goal:     j.req.Goal,
 		Decision: decision,
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,

@@ -216,6 +216,8 @@ type Terms struct {
 type Words struct {
 	System  string
 	Message agentapi.Message
+	// Goal is what the message is to reach; nil: one run answers it.
+	Goal *agentapi.Goal
 	// Quoted is put before the message when the conversation is new: what
 	// client and model said before.
 	Quoted string

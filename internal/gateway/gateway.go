@@ -54,6 +54,7 @@ type Question struct {
 	Conversation string // a UUID; an unknown one makes a conversation with it
 	System       string
 	Text         string
+	Goal         string        // what the text is to reach: a judge looks after each run; empty: one run answers
 	Images       []string      // data URLs
 	Timeout      time.Duration // of the run; 0 is the gateway's own
 	// Key marks the question: one with the same key joins the earlier one's run

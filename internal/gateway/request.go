@@ -23,6 +23,7 @@ const (
 	headerWorkspace    = "X-OpenHands-Workspace"
 	headerAccess       = "X-OpenHands-Workspace-Access"
 	headerConfirmation = "X-OpenHands-Confirmation"
+	headerGoal         = "X-OpenHands-Goal"
 )
 
 // encode writes the body of the request.
@@ -75,6 +76,9 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	}
 	if a.q.Confirmation != "" {
 		h.Set(headerConfirmation, string(a.q.Confirmation))
+	}
+	if a.q.Goal != "" {
+		h.Set(headerGoal, "UTF-8''"+url.PathEscape(a.q.Goal)) // RFC 8187: headers are ASCII
 	}
 	if a.q.Workspace != "" {
 		h.Set(headerWorkspace, (&url.URL{Path: a.q.Workspace}).EscapedPath())

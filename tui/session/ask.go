@@ -15,8 +15,19 @@ import (
 // Submit asks what is written, with the images that are attached, or puts it in
 // the queue while the agent works. shown is text as it is on the screen.
 func (s *Session) Submit(text, shown string) tea.Cmd {
+	return submit(s, Outgoing{Text: text, Shown: shown})
+}
+
+// Pursue submits a goal to a session: the agent works until a judge says that it is reached.
+func Pursue(s *Session, goal string) tea.Cmd {
+	return submit(s, Outgoing{Text: goal, Shown: "/goal " + goal, Goal: goal})
+}
+
+func submit(s *Session, o Outgoing) tea.Cmd {
 	s.asked++
-	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images, Outputs: s.Commands.Outputs, id: s.asked, unread: s.Files.mentioned(s.Dir(), text)})
+	o.Shown, o.Images, o.Outputs = safe.Text(o.Shown), s.Images, s.Commands.Outputs
+	o.id, o.unread = s.asked, s.Files.mentioned(s.Dir(), o.Text)
+	s.Queue = append(s.Queue, o)
 	s.Images, s.Commands.Outputs = nil, nil
 	return s.Next()
 }
@@ -45,7 +56,7 @@ func (s *Session) Next() tea.Cmd {
 		s.Convo.Title = Title(o.Shown)
 	}
 	return s.ask(gateway.Question{
-		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Images: data,
+		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Goal: o.Goal, Images: data,
 		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.named, Confirmation: s.Confirmation,
 	})
 }

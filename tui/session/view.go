@@ -44,6 +44,7 @@ type View interface {
 type Outgoing struct {
 	Text, Shown string
 	Sent        string // Text with the paths of the files it mentions; empty: Text
+	Goal        string // what Text is to reach; empty: one run answers
 	Images      []Image
 	Outputs     []Output
 	Decision    gateway.Decision

@@ -128,7 +128,12 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*watch.Stream, 
 // goes on, it waits for its end: the message follows that step in the log and
 // is answered by the same run.
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
-	d := &delivery{ctx: ctx, content: m.Content(), run: true, meter: m.Meter, taken: make(chan error, 1)}
+	return c.send(ctx, m, nil)
+}
+
+// send does what Send does; a goal is nil where the message has none.
+func (c *Conversation) send(ctx context.Context, m agentapi.Message, g *goal) error {
+	d := &delivery{ctx: ctx, content: m.Content(), run: true, goal: g, meter: m.Meter, taken: make(chan error, 1)}
 	err := c.door.try(ctx, func() error {
 		c.pursuit.leave() // every message of the user ends it
 		c.door.receive(d)
@@ -142,12 +147,19 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 
 // Decide answers actions that wait for a confirmation.
 func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
-	return c.door.try(ctx, func() error { return c.run.decide(d) })
+	return c.door.try(ctx, func() error {
+		err := c.run.decide(d)
+		if g := c.pursuit.goal; err == nil && d.Accept && g != nil && g.turn {
+			err = c.pursuit.begin(g)
+		}
+		return err
+	})
 }
 
-// Interrupt stops the run at once.
+// Interrupt stops the run at once, and ends the goal.
 func (c *Conversation) Interrupt(ctx context.Context) error {
 	return c.door.try(ctx, func() error {
+		c.pursuit.leave()
 		switch {
 		case c.branch.dir.State.Status == event.Running:
 			c.run.stop()

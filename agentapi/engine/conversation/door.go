@@ -70,7 +70,8 @@ type delivery struct {
 	sender  string
 	always  bool           // it is taken where actions wait, too; see Append
 	run     bool           // it is to be answered
-	meter   agentapi.Meter // limits the run that answers it; may be nil
+	goal    *goal          // of the message; nil: it has none
+	meter   agentapi.Meter // limits the runs that answer it; may be nil
 	taken   chan error     // of one place
 	id      string         // of the event; empty: any
 	kept    bool           // it is among the messages that wait on the disk

@@ -2,9 +2,9 @@ package conversation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -15,15 +15,10 @@ import (
 )
 
 // KeyGoal is the key of the state updates that tell of a goal.
-const KeyGoal = "goal"
+const KeyGoal = event.KeyGoal
 
-// What has become of a goal, in OpenHands' words.
-const (
-	goalRunning     = "running"
-	goalComplete    = "complete"
-	goalCapped      = "capped" // judged as often as allowed
-	goalInterrupted = "interrupted"
-)
+// judgeWait bounds a judgement. A judge that hangs leaves the goal.
+const judgeWait = 5 * time.Minute
 
 // goal is an objective that is pursued: the agent runs, a judge looks at what it
 // did, and the agent is told what is missing, again and again.
@@ -32,6 +27,7 @@ type goal struct {
 	iterations int    // that are allowed
 	iteration  int    // how often it was judged
 	next       string // what the agent is told before it runs again; "": it has run
+	turn       bool   // it is that of a message, whose turn ends with it
 }
 
 // pursuit has the goal of a conversation. It is above the run, which knows no goal: a
@@ -45,29 +41,36 @@ type pursuit struct {
 	goal   *goal // nil: none
 }
 
-// goalJSON is a goal as it is told and stored.
-type goalJSON struct {
-	Active        bool           `json:"active"`
-	Status        string         `json:"status"`
-	Iteration     int            `json:"iteration"`
-	MaxIterations int            `json:"max_iterations"`
-	Objective     string         `json:"objective"`
-	Verdict       *judge.Verdict `json:"verdict"`
-}
-
 // StartGoal runs the agent until a judge says that the objective is reached, at
 // most so many times. Every message of the user, pause and error ends that. The
 // error is agentapi.ErrBusy while something goes on.
 func (c *Conversation) StartGoal(ctx context.Context, objective string, iterations int) error {
+	if err := valid(objective, iterations); err != nil {
+		return err
+	}
+	return c.door.try(ctx, func() error {
+		return c.pursuit.begin(&goal{objective: objective, iterations: iterations, next: objective})
+	})
+}
+
+// Pursue takes a message of the user like Send, and runs the agent until a judge says that
+// the goal of the message is reached.
+func (c *Conversation) Pursue(ctx context.Context, m agentapi.Message, g agentapi.Goal) error {
+	if err := valid(g.Objective, g.Rounds); err != nil {
+		return err
+	}
+	return c.send(ctx, m, &goal{objective: g.Objective, iterations: g.Rounds, turn: true})
+}
+
+// valid refuses a goal that cannot be pursued.
+func valid(objective string, iterations int) error {
 	if strings.TrimSpace(objective) == "" {
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The goal has no objective; say what is to be reached."}
 	}
 	if iterations < 1 {
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The goal has no iterations; allow at least one."}
 	}
-	return c.door.try(ctx, func() error {
-		return c.pursuit.begin(&goal{objective: objective, iterations: iterations, next: objective})
-	})
+	return nil
 }
 
 // ResumeGoal continues the goal that was interrupted last, or returns control.ErrNoGoal
@@ -81,7 +84,7 @@ func (c *Conversation) ResumeGoal(ctx context.Context) error {
 		if err != nil {
 			return c.branch.storageError(err)
 		}
-		if last == nil || last.Status == goalComplete || last.Status == goalCapped {
+		if last == nil || last.Status == event.GoalComplete || last.Status == event.GoalCapped {
 			return control.ErrNoGoal
 		}
 		return c.pursuit.begin(&goal{
@@ -90,15 +93,19 @@ func (c *Conversation) ResumeGoal(ctx context.Context) error {
 	})
 }
 
+// begin makes a goal that of the conversation. For that of a message, the message was taken;
+// it is told again where a person has let its run go on: who follows that run alone finds
+// that it is not the last.
 func (p *pursuit) begin(g *goal) error {
 	switch {
+	case g.turn:
 	case p.busy():
 		return errRunning
 	case p.branch.dir.State.Status == event.Waiting:
 		return errUndecided
 	}
 	p.goal = g
-	return p.branch.storageError(p.report(goalRunning, nil))
+	return p.branch.storageError(p.report(event.GoalRunning, nil))
 }
 
 // StopGoal ends the goal. A run that goes on is left to its end. The error is
@@ -118,10 +125,20 @@ func (p *pursuit) leave() {
 	if p.goal == nil {
 		return
 	}
+	g := p.goal
 	if p.run.job != nil && p.branch.dir.State.Status != event.Running {
 		p.run.job.cancel()
 	}
-	p.end(goalInterrupted, nil)
+	p.end(event.GoalInterrupted, nil)
+	p.over(g)
+}
+
+// over publishes the state behind the end of the goal of a message, with which its turn
+// ends. A run that goes on does that itself.
+func (p *pursuit) over(g *goal) {
+	if g.turn && p.branch.dir.State.Status != event.Running {
+		p.branch.publishState()
+	}
 }
 
 func (p *pursuit) end(status string, v *judge.Verdict) {
@@ -136,8 +153,8 @@ func (p *pursuit) report(status string, v *judge.Verdict) error {
 	if v != nil {
 		v.Missing = p.cfg.Secrets.Mask(v.Missing)
 	}
-	return p.branch.update(KeyGoal, goalJSON{
-		Active: status == goalRunning, Status: status, Iteration: g.iteration, MaxIterations: g.iterations,
+	return p.branch.update(KeyGoal, event.Goal{
+		Active: status == event.GoalRunning, Status: status, Iteration: g.iteration, MaxIterations: g.iterations,
 		Objective: p.cfg.Secrets.Mask(g.objective), Verdict: v,
 	})
 }
@@ -157,7 +174,8 @@ func (p *pursuit) advance() {
 	}
 	// A repetition does not end the goal: the judge sees it, and the agent is told of it.
 	if s := p.branch.dir.State.Status; s == event.Paused || s == event.Failed {
-		p.end(goalInterrupted, nil)
+		p.end(event.GoalInterrupted, nil)
+		p.over(g)
 		return
 	}
 	v, err := p.judge(g)
@@ -166,12 +184,14 @@ func (p *pursuit) advance() {
 	case err != nil:
 		p.fail(g, err)
 	case v.Complete:
-		p.end(goalComplete, &v)
+		p.end(event.GoalComplete, &v)
+		p.over(g)
 	case g.iteration >= g.iterations:
-		p.end(goalCapped, &v)
+		p.end(event.GoalCapped, &v)
+		p.over(g)
 	default:
 		g.next = judge.Followup(g.iteration, v)
-		if err := p.report(goalRunning, &v); err != nil {
+		if err := p.report(event.GoalRunning, &v); err != nil {
 			p.fail(g, err)
 		}
 	}
@@ -183,7 +203,8 @@ func (p *pursuit) fail(g *goal, cause error) {
 		return
 	}
 	p.cfg.Log.Warn("a goal was left", "conversation", p.branch.id, "err", p.cfg.Secrets.Mask(cause.Error()))
-	p.end(goalInterrupted, nil)
+	p.end(event.GoalInterrupted, nil)
+	defer p.over(g)
 	if p.door.life != alive {
 		return
 	}
@@ -195,7 +216,10 @@ func (p *pursuit) fail(g *goal, cause error) {
 	}
 }
 
-var errGoalLeft = errors.New("the goal was left")
+var (
+	errGoalLeft  = errors.New("the goal was left")
+	errSlowJudge = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The judge did not answer within 5 minutes."}
+)
 
 // instruct appends the message that says what is to be done now.
 func (p *pursuit) instruct(g *goal) error {
@@ -220,7 +244,13 @@ func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 	text := judge.Question(g.objective, p.agent.transcript(model.Info()))
 	req := llm.Request{Messages: []event.LLMMessage{message("user", texts(text))}, CacheKey: p.branch.id}
 	var resp llm.Response
-	broke := p.run.await(context.Background(), func(j *job) { resp, err = call(j.ctx, model, req, p.run.announcing(j, nil)) })
+	broke := p.run.await(context.Background(), func(j *job) {
+		limited, cancel := context.WithTimeoutCause(j.ctx, judgeWait, errSlowJudge)
+		defer cancel()
+		if resp, err = call(limited, model, req, p.run.announcing(j, nil)); err != nil && errors.Is(context.Cause(limited), errSlowJudge) {
+			err = errSlowJudge
+		}
+	})
 	if broke != nil {
 		return v, broke
 	}
@@ -236,7 +266,7 @@ func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 }
 
 // last finds what the log says last of a goal; nil for nothing.
-func (p *pursuit) last() (*goalJSON, error) {
+func (p *pursuit) last() (*event.Goal, error) {
 	for i := p.branch.dir.Len() - 1; i >= 0; i-- {
 		e, _, _, err := p.branch.dir.From(i).Next()
 		if err != nil {
@@ -246,11 +276,10 @@ func (p *pursuit) last() (*goalJSON, error) {
 		if !ok || u.Key != KeyGoal {
 			continue
 		}
-		var g goalJSON
-		if err := json.Unmarshal(u.Value, &g); err != nil || g.Objective == "" || g.MaxIterations < 1 {
-			return nil, nil //nolint:nilerr // a goal that cannot be read is none
+		if g, ok := e.Goal(); ok && g.Objective != "" && g.MaxIterations >= 1 {
+			return &g, nil
 		}
-		return &g, nil
+		return nil, nil // a goal that cannot be read is not one
 	}
 	return nil, nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -185,4 +187,21 @@ func TestAGoalNeedsAnObjective(t *testing.T) {
 	if err := w.conv.StartGoal(t.Context(), "all", 0); !errors.Is(err, agentapi.ErrRefused) {
 		t.Errorf("error %v, want ErrRefused", err)
 	}
+}
+
+// TestAJudgeThatHangsLeavesTheGoal waits as long as a judge may take.
+func TestAJudgeThatHangsLeavesTheGoal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan struct{})
+		w := open(t, &model{todo: []reply{answer("r1", "One."), asking(asked, nil, nil)}}, nil)
+		began := time.Now()
+		w.pursue("all", 5)
+		<-asked
+		wantGoals(t, w.goalOver(), "all: running 0/5", "all: interrupted 0/5")
+		want(t, w.rest(), "error ConversationRunError")
+		if took := time.Since(began); took != 5*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

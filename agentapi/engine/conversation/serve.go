@@ -112,6 +112,10 @@ func (c *Conversation) takeMessage() bool {
 		err = c.branch.storageError(c.branch.save(lazily))
 		c.branch.settleSoon()
 	}
+	_, refused := c.branch.dir.State.BlockedMessages[c.branch.dir.State.LastUserMessageID]
+	if err == nil && d.goal != nil && !refused { // what a hook refuses has no goal
+		err = c.pursuit.begin(d.goal)
+	}
 	d.taken <- err
 	return err == nil && d.run
 }

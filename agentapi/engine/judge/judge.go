@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 var (
@@ -19,11 +21,7 @@ var (
 )
 
 // Verdict is what a judge says of a goal.
-type Verdict struct {
-	Score    float64 `json:"score"` // how sure it is that all is done, from 0 to 1
-	Complete bool    `json:"complete"`
-	Missing  string  `json:"missing"`
-}
+type Verdict = event.Verdict
 
 // Parse reads a judge's answer. One that cannot be read says that nothing
 // is proved: it is better to go on than to end too early.

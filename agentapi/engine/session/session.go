@@ -64,7 +64,10 @@ type Session struct {
 	once sync.Once
 }
 
-var _ agentapi.Conversation = (*Session)(nil)
+var (
+	_ agentapi.Conversation = (*Session)(nil)
+	_ agentapi.Pursuer      = (*Session)(nil)
+)
 
 // New makes a session.
 func New(cfg Config, open Opener, of Subject) *Session {
@@ -92,6 +95,11 @@ func (s *Session) Watch(ctx context.Context, after string) (agentapi.Stream, err
 // Send gives the conversation a message, which a run follows.
 func (s *Session) Send(ctx context.Context, m agentapi.Message) error {
 	return s.explain(s.of.Conv.Send(ctx, m))
+}
+
+// Pursue gives the conversation a message with a goal, for which runs follow each other.
+func (s *Session) Pursue(ctx context.Context, m agentapi.Message, g agentapi.Goal) error {
+	return s.explain(s.of.Conv.Pursue(ctx, m, g))
 }
 
 // Decide answers what waits for confirmation.
