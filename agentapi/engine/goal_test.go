@@ -4,11 +4,13 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -190,5 +192,29 @@ func TestAMessageThatAHookRefusesHasNoGoal(t *testing.T) {
 	res, lines := w.pursued(3, turn.Input{})
 	if res.Outcome != turn.Refused || res.Goal != nil || len(lines) > 0 || len(w.llm.Requests()) > 0 {
 		t.Errorf("the result is %+v with %q", res, lines)
+	}
+}
+
+// TestTheMeterOfAMessageHasAllRunsOfItsGoal has the judge counted, too: a call costs 60
+// cents.
+func TestTheMeterOfAMessageHasAllRunsOfItsGoal(t *testing.T) {
+	t.Parallel()
+	w := limitedWorld(t, spending.Amount{})
+	goal := &agentapi.Goal{Objective: "all tests pass", Rounds: 5}
+	m := &meter{allows: 100}
+	w.llm.Reply(llmtest.Text("One."), llmtest.Text(missing), llmtest.Text("Two."), llmtest.Text(reached))
+	w.play(turn.Input{Message: agentapi.Message{Text: "go", Meter: m}, Goal: goal})
+	if math.Abs(m.cost-2.4) > 1e-9 {
+		t.Errorf("the meter learned of %g, want 2.4: two runs and two judgements", m.cost)
+	}
+	w.llm.Reply(llmtest.Text("Three."))
+	if w.say("more"); math.Abs(m.cost-2.4) > 1e-9 {
+		t.Errorf("the meter learned of a message without it: %g", m.cost)
+	}
+	m, before := &meter{allows: 1.7}, len(w.llm.Requests())
+	w.llm.Reply(llmtest.Text("One."), llmtest.Text(missing), llmtest.Text("Two."))
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "go", Meter: m}, Goal: goal})
+	if n := len(w.llm.Requests()) - before; n != 3 || math.Abs(m.cost-1.8) > 1e-9 || res.Goal == nil || res.Goal.Status == event.GoalComplete {
+		t.Errorf("the LLM was asked %d times, the meter learned of %g, and the result is %+v; want 3, 1.8 and a goal that was left", n, m.cost, res)
 	}
 }

@@ -95,14 +95,20 @@ func readOptions(h http.Header) (o Options, err error) {
 	if o.Confirmation, err = OneOf(h, HeaderConfirmation, string(agentapi.ConfirmNever), string(agentapi.ConfirmRisky), string(agentapi.ConfirmAlways)); err != nil {
 		return o, err
 	}
+	err = o.readCourse(h)
+	return o, err
+}
+
+// readCourse reads how far the run may go.
+func (o *Options) readCourse(h http.Header) (err error) {
 	if o.Budget, err = budgetHeader(h); err != nil {
-		return o, err
+		return err
 	}
 	if o.Goal, err = goalHeaders(h); err != nil {
-		return o, err
+		return err
 	}
 	o.Timeout, err = timeLimit(h)
-	return o, err
+	return err
 }
 
 // What a goal can be.

@@ -90,7 +90,7 @@ func assembled(cfg *Config) *Conversation {
 	*a = agent{cfg: cfg, live: l, branch: b, choice: cfg.Model}
 	u := spending.NewPurse(b.stats.Took)
 	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, purse: u}
-	p := &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r}
+	p := &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r, purse: u}
 	*c = Conversation{cfg: cfg, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, run: r, pursuit: p, purse: u}
 	return c
 }

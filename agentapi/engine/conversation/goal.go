@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/judge"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -38,7 +39,8 @@ type pursuit struct {
 	branch *branch
 	agent  *agent
 	run    *run
-	goal   *goal // nil: none
+	purse  *spending.Purse // that of the run
+	goal   *goal           // nil: none
 }
 
 // StartGoal runs the agent until a judge says that the objective is reached, at
@@ -146,6 +148,7 @@ func (p *pursuit) end(status string, v *judge.Verdict) {
 		p.cfg.Log.Error("store what became of the goal", "conversation", p.branch.id, "err", err)
 	}
 	p.goal = nil
+	p.purse.EndGoal()
 }
 
 func (p *pursuit) report(status string, v *judge.Verdict) error {
@@ -178,7 +181,11 @@ func (p *pursuit) advance() {
 		p.over(g)
 		return
 	}
-	v, err := p.judge(g)
+	var v judge.Verdict
+	err := overBudget(p.purse.UsedUp())
+	if err == nil {
+		v, err = p.judge(g)
+	}
 	switch {
 	case p.goal != g: // a client has ended the goal meanwhile
 	case err != nil:

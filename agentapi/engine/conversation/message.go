@@ -52,7 +52,11 @@ var errUndecided = &agentapi.Error{
 func (r *run) take(d *delivery) error {
 	if !d.always {
 		err := r.userMessage(d)
-		if err == nil {
+		switch {
+		case err != nil:
+		case d.goal != nil:
+			r.purse.LimitGoalBy(d.meter)
+		default:
 			r.purse.LimitBy(d.meter)
 		}
 		return err
