@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/completions"
@@ -113,5 +116,96 @@ func TestAutoIsThereWithAMetaProfileAlone(t *testing.T) {
 	apitest.Equal(t, "the model of the second message", second.Header.Get("X-OpenHands-Routed-To"), "openhands_deep")
 	if second.Status != http.StatusOK || len(asked) != 1 {
 		t.Errorf("status = %d, want 200, body = %s, asked %d times", second.Status, second.Body, len(asked))
+	}
+}
+
+// TestAutoRoutesEachQuestionByTheMetaProfile has 40 labelled questions, of which a fifth
+// mentions an agent, and a classifier that answers in five forms.
+func TestAutoRoutesEachQuestionByTheMetaProfile(t *testing.T) {
+	t.Parallel()
+	b := fourAgents()
+	list, err := b.Profiles(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.SetProfiles(append(list, agentapi.Profile{Name: "deep", Model: "p/deep"}, agentapi.Profile{Name: "fast", Model: "p/fast"})...)
+	r := &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{
+		{Description: "small talk", Profile: "cheap"}, {Description: "proofs", Profile: "deep"}, {Description: "lists", Profile: "fast"},
+	}}
+	class := map[string]int{"cheap": 1, "deep": 2, "fast": 3}
+	forms := []string{"%d", " %d\n", "**Class %d.**", "Class %d", "`%d`"}
+	classifier := &router{answer: func(text string) (string, error) {
+		var n int
+		var name string
+		at := strings.Index(text, "question ")
+		if at < 0 {
+			return "", fmt.Errorf("the classifier is asked %q", text)
+		}
+		if _, err := fmt.Sscanf(text[at:], "question %d for %s", &n, &name); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf(forms[n%len(forms)], class[name]), nil
+	}}
+	var asked []completions.Prompt
+	complete := byMeta(r, nil, classifier, &asked)
+	g := apitest.Serve(t, b, func(c *daemon.Config) {
+		complete(c)
+		plain := c.Complete
+		c.Complete = func(ctx context.Context, p completions.Prompt) (completions.Completion, error) {
+			answer, err := plain(ctx, p)
+			answer.Usage = turn.Usage{PromptTokens: 1000}
+			return answer, err
+		}
+	})
+	names, calls := []string{"cheap", "deep", "fast", "deep", "agent_sql"}, 0
+	for n := range 40 {
+		name := names[n%len(names)]
+		text, prompt := fmt.Sprintf("question %d for %s", n, name), int64(0)
+		if name == "agent_sql" {
+			text = "@SQL, " + text
+		} else {
+			calls++
+			prompt = 1000
+		}
+		res := g.Chat(autoAsk(text))
+		want := "openhands_" + name
+		if got := res.Header.Get("X-OpenHands-Routed-To"); got != want || res.Status != http.StatusOK || !strings.Contains(res.Body, `"model":"`+want+`"`) {
+			t.Errorf("question %d: %q, want %q: %d %s", n, got, want, res.Status, res.Body)
+		}
+		plain := apitest.Completed(t, g.Chat(strings.Replace(autoAsk(text), `"auto"`, `"`+want+`"`, 1))).Usage
+		apitest.Equal(t, "the tokens of the prompt", apitest.Completed(t, res).Usage.Prompt, plain.Prompt+prompt)
+	}
+	apitest.Equal(t, "the calls", len(asked), calls)
+}
+
+// TestAClassifierThatDoesNotAnswerStartsNothing has one that hangs, one that panics, and one
+// that says nothing.
+func TestAClassifierThatDoesNotAnswerStartsNothing(t *testing.T) {
+	t.Parallel()
+	r := &routing.Router{Name: "mine", Classifier: "cheap", Classes: []routing.Class{{Description: "all", Profile: "cheap"}}}
+	for name, complete := range map[string]completions.CompleteFunc{
+		"it hangs": func(ctx context.Context, _ completions.Prompt) (completions.Completion, error) {
+			<-ctx.Done()
+			return completions.Completion{}, ctx.Err()
+		},
+		"it panics": func(context.Context, completions.Prompt) (completions.Completion, error) { panic("classifier") },
+		"it says nothing": func(context.Context, completions.Prompt) (completions.Completion, error) {
+			return completions.Completion{}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := fourAgents()
+				g := apitest.Serve(t, b, func(c *daemon.Config) {
+					c.Complete, c.Router = complete, func(context.Context) (*routing.Router, error) { return r, nil }
+				})
+				began := time.Now()
+				res := g.Chat(autoAsk("hello"))
+				if took := time.Since(began); took > 8*time.Second || !strings.Contains(res.Body, `"code":"llm_error"`) || len(b.Opened()) > 0 {
+					t.Errorf("after %v: %d %s", took, res.Status, res.Body)
+				}
+			})
+		})
 	}
 }
