@@ -4,11 +4,15 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -16,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // hooks has the user's home directory say these hooks: event, matcher, command.
@@ -186,6 +191,33 @@ func TestTheEndOfASessionIsHookedAlsoWhereItIsRemoved(t *testing.T) {
 			if _, err := os.Stat(w.dir()); !os.IsNotExist(err) {
 				t.Errorf("the directory is there: %v", err)
 			}
+		})
+	}
+}
+
+// TestWhatAHookLeavesBehindEndsAfterItsTime has programs that left the session of the hook,
+// of one that has ended well and of one that was stopped.
+func TestWhatAHookLeavesBehindEndsAfterItsTime(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows the environment of processes")
+	}
+	for name, rest := range map[string]string{"it ends": "exit 0", "it is stopped": "sleep 1000"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", "setsid sh -c 'echo $$ > pid; exec sleep 1000' & " + rest}))
+			w.llm.Reply(llmtest.Finish("ok"))
+			w.say("go")
+			var pid int
+			waittest.Until(t, time.Minute, "the number of the program", func() (any, bool) {
+				text, err := os.ReadFile(filepath.Join(w.workspace, "pid"))
+				_, scanned := fmt.Sscanf(string(text), "%d\n", &pid)
+				return string(text), err == nil && scanned == nil
+			})
+			waittest.Until(t, time.Minute, "the end of the program", func() (any, bool) {
+				err := syscall.Kill(pid, 0)
+				return err, err != nil
+			})
 		})
 	}
 }

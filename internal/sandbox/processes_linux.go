@@ -196,6 +196,18 @@ func endMarked(entry string) {
 	})
 }
 
+// EndTagged ends the programs whose environment has one of some variables, each NAME=value
+// and all of the same name, wherever they are. On systems without /proc it does nothing.
+func EndTagged(entries ...string) {
+	if len(entries) == 0 {
+		return
+	}
+	name, _, _ := strings.Cut(entries[0], "=")
+	killAll(func() []target {
+		return marked(name+"=", func(found string, _ process) bool { return slices.Contains(entries, found) })
+	})
+}
+
 // EndLeftovers ends the programs of a state whose maker was killed, and gives
 // their number. The programs of another ohgw that runs stay, and so do this
 // process and those above it. On systems without /proc it does nothing.

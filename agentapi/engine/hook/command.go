@@ -50,6 +50,9 @@ func (r *Runner) guard(result *Result, h hookfile.Hook, e Event) {
 	}
 }
 
+// limit is how long a hook may take, with what it starts.
+func limit(seconds int) time.Duration { return time.Duration(max(seconds, 1)) * time.Second }
+
 // patience is how long the output of a hook that has ended is read.
 const patience = time.Second
 
@@ -61,7 +64,7 @@ func lateText(seconds int) string {
 
 // command runs one command and reads its answer.
 func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []byte, seconds int) Result {
-	limited, cancel := context.WithTimeout(ctx, time.Duration(max(seconds, 1))*time.Second)
+	limited, cancel := context.WithTimeout(ctx, limit(seconds))
 	defer cancel()
 	out, errs := bounded.Head{Max: maxKept}, bounded.Head{Max: maxKept} // the rest is read, too: it does not stop the command
 	err := sandbox.Talk(limited, box, p, input, &out, &errs, patience)

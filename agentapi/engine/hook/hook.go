@@ -3,8 +3,8 @@
 // a text to it.
 //
 // A command runs in the box of the conversation; a [Judge] asks models. Invariants: a hook
-// ends after its time limit, with what it started; what is kept of its output is bounded; a
-// hook that has run and fails refuses nothing. A command before an action or a message
+// ends after its time limit, with what it started, also where that has left its session;
+// what is kept of its output is bounded; a hook that has run and fails refuses nothing. A command before an action or a message
 // refuses it where it cannot be started, or where its answer cannot be read: a guard that
 // does not run guards nothing. Which hooks there are is decided elsewhere.
 package hook
@@ -96,6 +96,7 @@ type Runner struct {
 	env []string
 
 	background sync.WaitGroup
+	left       leftovers
 }
 
 // New makes a Runner; nil without hooks.
@@ -122,6 +123,7 @@ func (r *Runner) Close() {
 	if r != nil {
 		r.stop()
 		r.background.Wait()
+		r.left.close()
 	}
 }
 
@@ -217,7 +219,9 @@ func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event, judge Judge)
 	if e.Tool != "" {
 		env = append(env, "OPENHANDS_TOOL_NAME="+e.Tool)
 	}
-	p := sandbox.Program{Args: []string{"/bin/sh", "-c", r.line(h.Command)}, Dir: r.cfg.Dir, Env: env}
+	tag := newTag()
+	p := sandbox.Program{Args: []string{"/bin/sh", "-c", r.line(h.Command)}, Dir: r.cfg.Dir, Env: append(env, tag)}
+	r.left.watch(tag, limit(h.Timeout))
 	if h.Async {
 		r.background.Go(func() { command(r.ctx, box, p, input, h.Timeout) })
 		return Result{Success: true}
