@@ -258,6 +258,9 @@ func (l *listing) recipes(store Recipes) error {
 func (l *listing) broken(store Recipes) error {
 	list, err := store.Broken()
 	for _, b := range list {
+		if strings.HasPrefix(b.Name, ownRecipes) {
+			continue
+		}
 		l.unused(store.Path(b.Name), b.Line, b.Name, b.Msg, b.Hint)
 	}
 	return err

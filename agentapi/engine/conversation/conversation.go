@@ -135,6 +135,9 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 func (c *Conversation) send(ctx context.Context, m agentapi.Message, g *goal) error {
 	d := &delivery{ctx: ctx, content: m.Content(), run: true, goal: g, meter: m.Meter, taken: make(chan error, 1)}
 	err := c.door.try(ctx, func() error {
+		if g != nil && c.run.goesOn() {
+			return errRunning // which would answer the message, and knows no goal
+		}
 		c.pursuit.leave() // every message of the user ends it
 		c.door.receive(d)
 		return nil

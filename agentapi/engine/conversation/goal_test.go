@@ -205,3 +205,16 @@ func TestAJudgeThatHangsLeavesTheGoal(t *testing.T) {
 		}
 	})
 }
+
+func TestAGoalIsRefusedWhileARunGoesOn(t *testing.T) {
+	t.Parallel()
+	asked, answering := make(chan struct{}), make(chan struct{})
+	w := open(t, &model{todo: []reply{asking(asked, answering, answer("r1", "One."))}}, nil)
+	w.add("go", true)
+	<-asked
+	if err := w.conv.Pursue(t.Context(), agentapi.Message{Text: "more"}, agentapi.Goal{Objective: "all", Rounds: 1}); !errors.Is(err, agentapi.ErrBusy) {
+		t.Errorf("error %v, want ErrBusy", err)
+	}
+	close(answering)
+	want(t, w.rest(), "SystemPromptEvent", "user says go", "status running", "agent says One.", "status finished")
+}
