@@ -117,6 +117,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.responses = responses.New(d.core, d.completions)
 	d.conversations = conversations.New(d.core, items, d.responses.Store, d.responses.Forget)
 	d.handler = d.routes()
+	d.settleRuns()
 	d.core.Go(d.sweep)
 	if cfg.StateDir != "" {
 		d.core.Go(d.removeLeftovers)

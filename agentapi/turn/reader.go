@@ -102,7 +102,7 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	}
 	if s, ok := e.StatsUpdate(); ok {
 		if r.began {
-			r.usage, r.context = usageOf(s), contextOf(s)
+			r.usage, r.context = UsageOf(s), contextOf(s)
 		}
 		return nil, nil
 	}
@@ -281,11 +281,11 @@ func (r *Reader) fullState(s event.State) []Update {
 	r.status, r.context = s.Status, contextOf(s.Stats)
 	if !r.began {
 		if !r.fixed {
-			r.baseline = Baseline{After: anchor(s), Usage: usageOf(s.Stats)}
+			r.baseline = Baseline{After: anchor(s), Usage: UsageOf(s.Stats)}
 		}
 		return nil
 	}
-	r.usage, r.leaf = usageOf(s.Stats), s.LeafEventID
+	r.usage, r.leaf = UsageOf(s.Stats), s.LeafEventID
 	// Between two runs for a goal the judge is asked. In the past there is no judge.
 	r.done = r.active && s.Status != event.Running && (r.fixed || s.Status == event.Waiting || !r.pursues())
 	if !r.done {

@@ -159,8 +159,8 @@ type Usage struct {
 	Cost             float64 `json:"cost"` // US dollars
 }
 
-// usageOf adds up the usage of s over all usage ids.
-func usageOf(s event.Stats) Usage {
+// UsageOf adds up the usage of s over all usage ids.
+func UsageOf(s event.Stats) Usage {
 	var u Usage
 	for _, m := range s.UsageToMetrics {
 		u.Cost += m.AccumulatedCost

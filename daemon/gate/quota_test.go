@@ -1,9 +1,13 @@
 package gate_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,4 +170,39 @@ func TestManyClientsOfOneTokenShareItsBudget(t *testing.T) {
 			t.Errorf("%d requests were answered and %d refused, want %d", n, refused.Load(), requests)
 		}
 	})
+}
+
+// A run may go on at its backend while no gateway is there, and may end.
+func TestWhatARunTookAfterACrashIsPaid(t *testing.T) {
+	t.Parallel()
+	const id = "6c1d0ad2-8f9b-4a25-a3e1-9a8d2f0a3b11"
+	for name, tt := range map[string]struct {
+		conversation string
+		want         int
+	}{
+		"it has used the budget": {id, http.StatusTooManyRequests},
+		"it is gone":             {"00000000-8f9b-4a25-a3e1-9a8d2f0a3b11", http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			g := apitest.Serve(t, apitest.Script(daemontest.Spend(3), daemontest.Finish("done")))
+			apitest.Completed(t, g.Chat(apitest.Ask("go"), apitest.HeaderID, id))
+			account, err := budget.NewLedger(dir, time.Now).Account("guestid")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(account.Begin(tt.conversation, budget.Amount{}), account.Pay(tt.conversation, budget.Amount{Cost: 1})); err != nil {
+				t.Fatal(err)
+			}
+			g = apitest.Serve(t, g.Backend, apitest.StateIn(dir), guest(t, "2.5"))
+			apitest.Eventually(t, "the run is settled", func() bool {
+				data, err := os.ReadFile(filepath.Join(dir, "spending", "guestid"))
+				return err == nil && strings.Contains(string(data), `"ends":true`)
+			})
+			if res := ask(g, "more"); res.Status != tt.want {
+				t.Errorf("status %d, want %d: %s", res.Status, tt.want, res.Body)
+			}
+		})
+	}
 }
