@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
@@ -205,4 +207,29 @@ func TestWhatARunTookAfterACrashIsPaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestASpentTokenDoesNotCondense(t *testing.T) {
+	t.Parallel()
+	b := apitest.Script(daemontest.Spend(1), daemontest.Finish("done"))
+	b.Condense = func(context.Context) (agentapi.Condensed, error) {
+		t.Error("a spent token had a conversation summarized")
+		return agentapi.Condensed{}, nil
+	}
+	g := apitest.Serve(t, b, guest(t, "1"))
+	const id = "6c1d0ad2-8f9b-4a25-a3e1-9a8d2f0a3b11"
+	apitest.Completed(t, g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask("go"), apitest.HeaderID, id))
+	wantQuota(t, g.By(guestKey, http.MethodPost, "/v1/conversations/"+id+"/condense", ""), 0)
+}
+
+// A repeat may get an answer that there is. One that begins a run gets the same error.
+func TestASpentTokenIsRefusedForARepeatToo(t *testing.T) {
+	t.Parallel()
+	g := apitest.Serve(t, apitest.Script(daemontest.Spend(1), daemontest.Finish("done")), guest(t, "1"))
+	apitest.Completed(t, ask(g, "go"))
+	repeat := []string{"X-Stainless-Retry-Count", "1"}
+	wantQuota(t, g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask("more"), repeat...), 0)
+	f := g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask("more", apitest.Streamed), repeat...)
+	apitest.Contains(t, "the stream", f.Body, "insufficient_quota")
+	apitest.Equal(t, "the number of runs", g.Backend.Runs(), 1)
 }
