@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/hookagent"
@@ -114,7 +115,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: a.titled(dir, at), Secrets: secrets,
-		HookAgent:   a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
+		Critic: a.critic(s.ID, stored), HookAgent: a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
 		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRun: maxRun, Grace: a.cfg.Grace,
 		RunEnded: at.ended, Memory: at.memory,
 		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
@@ -136,6 +137,16 @@ func (a *assembler) servers(id string, stored storedagent.Agent, settings json.R
 // titled reports whether the conversation of a directory gets a title from its model.
 func (a *assembler) titled(dir *store.Dir, at seat) bool {
 	return !at.bare && (a.cfg.Titles || dir.State.LastUserMessageID == "" && dir.WantsTitle())
+}
+
+// critic reads the critic of an agent; nil for none, and for one that cannot be used here.
+func (a *assembler) critic(id string, stored storedagent.Agent) *critic.Critic {
+	c, err := critic.Of(stored["critic"])
+	if err != nil {
+		a.cfg.Log.Warn("the critic of the agent is not used", "conversation", id, "err", err)
+		return nil
+	}
+	return c
 }
 
 // hookAgent has agents answer for the hooks of a conversation.

@@ -9,6 +9,8 @@ type Message struct {
 	ActivatedSkills []string   `json:"activated_skills"`
 	ExtendedContent []Content  `json:"extended_content"`
 	Sender          string     `json:"sender,omitempty"`
+	// CriticResult is what a critic says of the work so far; nil: nothing.
+	CriticResult *CriticResult `json:"critic_result,omitempty"`
 }
 
 // Action is one tool call of the agent.
@@ -28,6 +30,15 @@ type Action struct {
 	SecurityRisk string `json:"security_risk,omitempty"`
 	// Summary is the model's own few words for the call.
 	Summary string `json:"summary,omitempty"`
+	// CriticResult is what a critic says of the work so far; nil: nothing.
+	CriticResult *CriticResult `json:"critic_result,omitempty"`
+}
+
+// CriticResult is what a critic says of the work of an agent. The model does not see it.
+type CriticResult struct {
+	Score    float64         `json:"score"` // from 0 to 1
+	Message  string          `json:"message"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // Observation is the result of a tool call.

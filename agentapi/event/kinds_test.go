@@ -109,6 +109,8 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
 	case reflect.Int:
 		v.SetInt(int64(rapid.IntRange(-9, 9).Draw(t, "int")))
+	case reflect.Float64:
+		v.SetFloat(rapid.Float64Range(0, 1).Draw(t, "float"))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem())

@@ -339,11 +339,11 @@ func facts(e map[string]any) map[string]any {
 		message, _ := e["llm_message"].(map[string]any)
 		f["text"] = text(message["content"])
 		keep(message, "reasoning_content")
-		keep(e, "activated_skills", "extended_content")
+		keep(e, "activated_skills", "extended_content", "critic_result")
 	case "ActionEvent":
 		call, _ := e["tool_call"].(map[string]any)
 		f["text"], f["runs"] = text(e["thought"]), e["action"] != nil
-		keep(e, "tool_name", "security_risk", "summary", "reasoning_content")
+		keep(e, "tool_name", "security_risk", "summary", "reasoning_content", "critic_result")
 		arguments, _ := call["arguments"].(string)
 		f["arguments"] = normalized(arguments, nil)
 		if summary, ok := e["summary"].(string); ok { // it may be made of the arguments

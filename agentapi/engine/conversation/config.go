@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
@@ -45,6 +46,8 @@ type Config struct {
 	// HookAgent has an agent answer for a hook, and returns what that has cost, also with an
 	// error.
 	HookAgent func(ctx context.Context, host Host, q hook.Question) (answer string, spent event.Stats, err error)
+	// Critic scores the work of the agent, and may send it back to work. May be nil.
+	Critic *critic.Critic
 	// Concurrency is how many calls of one answer may run at once. Default: 1.
 	Concurrency int
 	// Titles has the model find a title for a new conversation.

@@ -11,10 +11,12 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 const finishTool = "finish"
@@ -37,6 +39,7 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 		}
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
+		body.CriticResult = r.cfg.Critic.Evaluate(momentOf(body))
 		id := r.itemID()
 		if err := r.beforeTool(id, body, passed.Tool); err != nil {
 			return more, err
@@ -139,6 +142,12 @@ func (r *run) execute(open []event.Event) (outcome, error) {
 			next = finished
 		}
 	}
+	if next == finished {
+		again, err := r.refine(actions[len(actions)-1].Body.(*event.Action))
+		if again || err != nil {
+			return more, err
+		}
+	}
 	return next, sandboxError(results)
 }
 
@@ -191,10 +200,11 @@ func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 		}
 		return false, r.branch.toolError(a, text, class)
 	}
-	added, err := r.afterTool(e.ID, a, res.Result.Observation)
+	results, err := r.hooked(hook.Event{Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: res.Result.Observation}, e.ID, "")
 	if err != nil {
 		return false, err
 	}
+	added := append(texts(r.added[e.ID]), texts(contexts(results))...) // by hooks before the action, and behind it
 	extended, activated := r.cfg.Prompt.Path(pathOf(a.Action), r.branch.dir.State.ActivatedPathRules)
 	err = r.branch.observe(&event.Observation{
 		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: res.Result.Observation,

@@ -136,14 +136,6 @@ func (r *run) beforeTool(id string, a *event.Action, def tool.Definition) error 
 	return nil
 }
 
-// afterTool runs the hooks for the result of an action. It gives what they add to it, and
-// those before the action have added.
-func (r *run) afterTool(id string, a *event.Action, observation json.RawMessage) ([]event.Content, error) {
-	before := r.added[id]
-	results, err := r.hooked(hook.Event{Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: observation}, id, "")
-	return append(texts(before), texts(contexts(results))...), err
-}
-
 // beforeMessage runs the hooks for a message of the user. It gives what they add to
 // it, and why they refuse it.
 func (r *run) beforeMessage(id, text string) (extended []event.Content, refusal string, err error) {

@@ -146,7 +146,7 @@ const (
 // replace changes a member of the state that is JSON, and publishes it.
 func (b *branch) replace(key string, value json.RawMessage) error {
 	s := &b.dir.State
-	member := map[string]*json.RawMessage{keyPolicy: &s.ConfirmationPolicy, keyAnalyzer: &s.SecurityAnalyzer}[key]
+	member := map[string]*json.RawMessage{keyPolicy: &s.ConfirmationPolicy, keyAnalyzer: &s.SecurityAnalyzer, keyAgentState: &s.AgentState}[key]
 	if string(*member) == string(value) {
 		return nil
 	}

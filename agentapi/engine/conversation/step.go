@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/draft"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -224,6 +225,7 @@ func (r *run) answer(resp *llm.Response) (outcome, error) {
 	}
 	_, err := r.branch.appendAs(r.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
+		CriticResult: r.cfg.Critic.Evaluate(critic.Message),
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err
