@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -115,7 +116,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: a.titled(dir, at), Secrets: secrets,
-		Critic: a.critic(s.ID, stored), HookAgent: a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
+		Critic: a.critic(s.ID, stored, settings.Agent), HookAgent: a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
 		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRun: maxRun, Grace: a.cfg.Grace,
 		RunEnded: at.ended, Memory: at.memory,
 		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
@@ -139,9 +140,20 @@ func (a *assembler) titled(dir *store.Dir, at seat) bool {
 	return !at.bare && (a.cfg.Titles || dir.State.LastUserMessageID == "" && dir.WantsTitle())
 }
 
-// critic reads the critic of an agent; nil for none, and for one that cannot be used here.
-func (a *assembler) critic(id string, stored storedagent.Agent) *critic.Critic {
-	c, err := critic.Of(stored["critic"])
+// critic reads the critic of an agent; nil for none, and for one that cannot be used here. Its
+// key is that of the conversation, or else the one that the settings have now.
+func (a *assembler) critic(id string, stored storedagent.Agent, settings json.RawMessage) *critic.Critic {
+	given := stored["critic"]
+	if stored.Object("critic").Text("kind") == critic.KindService {
+		plain, _ := a.vault.PlainAgent(id, stored)
+		object := plain.Object("critic")
+		if key := object.Text("api_key"); key == "" || key == hidden.Redacted {
+			object.Set("api_key", storedagent.CriticKey(settings, object.Text("server_url")))
+		}
+		plain.Set("critic", object)
+		given = plain["critic"]
+	}
+	c, err := critic.Of(given, a.cfg.HTTP)
 	if err != nil {
 		a.cfg.Log.Warn("the critic of the agent is not used", "conversation", id, "err", err)
 		return nil

@@ -4,6 +4,9 @@ package engine_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,4 +119,111 @@ func TestAHookMayRefuseTheMessageOfACritic(t *testing.T) {
 	w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
 	w.expect("SP H U A(finish) O H U")
 	w.status(event.Finished)
+}
+
+// criticServer answers as OpenHands' critic does, with a score after the other, and hands on
+// what it was asked.
+func criticServer(t *testing.T, scores ...string) (url string, asked <-chan string) {
+	t.Helper()
+	requests := make(chan string, 10)
+	left := make(chan string, len(scores))
+	for _, s := range scores {
+		left <- s
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		requests <- r.Header.Get("Authorization") + " " + string(body)
+		score := <-left
+		if score == "hang" {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(rw, `{"data":[{"probs":[`+score+strings.Repeat(",0.1", 26)+`]}]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, requests
+}
+
+// verified are settings that enable the critic.
+func verified(url, more string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Settings = settings(engine.Settings{Agent: json.RawMessage(`{"verification":{"critic_enabled":true,"critic_api_key":"sk-critic-1234","critic_server_url":"` + url + `"` + more + `}}`)})
+	}
+}
+
+func TestSettingsEnableACritic(t *testing.T) {
+	t.Parallel()
+	url, asked := criticServer(t, "0.2", "0.9")
+	w := newWorld(t, realTools, verified(url, `,"enable_iterative_refinement":true,"critic_threshold":0.5,"max_refinement_iterations":5,"critic_model_name":"strict"`))
+	w.llm.Reply(terminal("echo one"), llmtest.Finish("1"), llmtest.Finish("2"))
+	if res := w.say("go"); res.Answer != "2" {
+		t.Errorf("result = %+v, want the second answer", res)
+	}
+	w.expect("SP U A(terminal) O A(finish) O U A(finish) O")
+	if got := scores(t, w); got != "ActionEvent 0.2, ActionEvent 0.9" {
+		t.Errorf("scores = %s", got)
+	}
+	first := <-asked
+	for _, want := range []string{"Bearer sk-critic-1234 ", `"model":"strict"`, `<|im_start|>user\ngo`, `<tool_response>\none`, `\"name\": \"terminal\"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the critic was asked %.3000s, want %s in it", first, want)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(w.dir(), "base_state.json"))
+	if err != nil || strings.Contains(string(data), "sk-critic-1234") {
+		t.Errorf("state = %s, %v, want one without the key", data, err)
+	}
+}
+
+// The key of the settings is not sent to a server that a client names.
+func TestTheKeyOfACriticStaysWithItsServer(t *testing.T) {
+	t.Parallel()
+	url, asked := criticServer(t, "0.2")
+	w := newWorld(t, realTools, verified("http://127.0.0.1:1", ""))
+	w.startIt(control.Start{Profile: "main"})
+	w.close()
+	w.change("base_state.json", func(data []byte) []byte {
+		if !strings.Contains(string(data), "APIBasedCritic") {
+			t.Errorf("state = %s, want one with a critic", data)
+		}
+		return []byte(strings.ReplaceAll(string(data), "http://127.0.0.1:1", url))
+	})
+	w.start()
+	w.llm.Reply(llmtest.Text("hello"))
+	w.say("go")
+	w.close()
+	select {
+	case request := <-asked:
+		t.Errorf("the critic was asked %s", request)
+	default:
+	}
+}
+
+func TestACriticThatDoesNotAnswerIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := withCritic(t, `{"kind":"APIBasedCritic","api_key":"k","server_url":"http://127.0.0.1:1","iterative_refinement":{}}`)
+	w.llm.Reply(llmtest.Finish("1"))
+	if res := w.say("go"); res.Answer != "1" {
+		t.Errorf("result = %+v, want the answer %q", res, "1")
+	}
+	if got := scores(t, w); got != "" {
+		t.Errorf("scores = %s, want no scores", got)
+	}
+}
+
+func TestAnInterruptEndsACritic(t *testing.T) {
+	t.Parallel()
+	url, asked := criticServer(t, "hang")
+	w := withCritic(t, `{"kind":"APIBasedCritic","api_key":"k","server_url":"`+url+`"}`)
+	w.llm.Reply(llmtest.Finish("1"))
+	over := w.background("go")
+	<-asked
+	if err := w.open().Interrupt(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	w.status(event.Paused)
 }

@@ -226,6 +226,19 @@ var interop = map[string]func(*world){
 		w.say("hi")
 		w.expect("SP H U H H A(terminal) H O(ext) M")
 	},
+	"critic": func(w *world) {
+		verified("http://127.0.0.1:1", `,"enable_iterative_refinement":true`)(&w.cfg)
+		w.start()
+		w.llm.Reply(llmtest.Finish("ok"))
+		w.say("hi")
+	},
+	"critic without a server": func(w *world) {
+		w.startIt(control.Start{Agent: json.RawMessage(`{"kind":"Agent","llm":{"model":"openai/test","base_url":"` + w.llm.URL + `","api_key":"k"},"tools":[],
+			"critic":{"kind":"EmptyPatchCritic","iterative_refinement":{"max_iterations":1}}}`)})
+		w.llm.Reply(llmtest.Finish("1"), llmtest.Finish("2"))
+		w.say("hi")
+		w.expect("SP U A(finish) O U A(finish) O")
+	},
 	"bad calls": func(w *world) {
 		w.llm.Reply(llmtest.Tool("nope", "{}"), llmtest.Tool("terminal", "{"), llmtest.Reply{}, llmtest.Finish("ok"))
 		w.say("hi")

@@ -1,7 +1,9 @@
 package conversation
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,35 @@ const (
 	keyAgentState  = "agent_state"
 	keyRefinements = "iterative_refinement_iteration"
 )
+
+// criticized asks the critic about the work so far, of which the answer with that id and
+// content is the last. One that fails says nothing, as in OpenHands.
+func criticized(r *run, at critic.Moment, id string, content []event.Content) *event.CriticResult {
+	c := r.cfg.Critic
+	if !c.Wants(at) {
+		return nil
+	}
+	var trace critic.Trace
+	if c.Asks() {
+		trace.Messages, trace.Tools = r.branch.view.Messages(), r.agent.offers()
+		answer := message("assistant", texts(r.cfg.Secrets.Mask(event.PlainText(content))))
+		trace.Messages = append(slices.Clone(trace.Messages), answer)
+		for i := range r.branch.view.Len() {
+			trace.Events = append(trace.Events, r.branch.view.Event(i).ID)
+		}
+		trace.Events = append(trace.Events, id)
+	}
+	var result *event.CriticResult
+	var err error
+	if left := r.await(context.Background(), func(j *job) { result, err = c.Evaluate(j.ctx, trace) }); left != nil {
+		return nil
+	}
+	if err != nil {
+		r.cfg.Log.Warn("the critic gives no score", "conversation", r.branch.id, "err", err)
+		return nil
+	}
+	return result
+}
 
 // momentOf says when a critic looks at an action.
 func momentOf(a *event.Action) critic.Moment {

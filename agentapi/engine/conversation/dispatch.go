@@ -39,8 +39,8 @@ func (r *run) dispatch(resp llm.Response) (outcome, error) {
 		}
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
-		body.CriticResult = r.cfg.Critic.Evaluate(momentOf(body))
 		id := r.itemID()
+		body.CriticResult = criticized(r, momentOf(body), id, body.Thought)
 		if err := r.beforeTool(id, body, passed.Tool); err != nil {
 			return more, err
 		}

@@ -223,9 +223,11 @@ func (r *run) answer(resp *llm.Response) (outcome, error) {
 	if resp.Length {
 		extended = event.CutMark()
 	}
-	_, err := r.branch.appendAs(r.itemID(), event.SourceAgent, &event.Message{
+	id := r.itemID()
+	result := criticized(r, critic.Message, id, m.Content)
+	_, err := r.branch.appendAs(id, event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
-		CriticResult: r.cfg.Critic.Evaluate(critic.Message),
+		CriticResult: result,
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err

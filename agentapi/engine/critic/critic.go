@@ -2,15 +2,18 @@
 // whether the agent has to continue, in OpenHands' words.
 //
 // OpenHands shows its critics no patch of the workspace. So the two critics that look for one,
-// AgentFinishedCritic and EmptyPatchCritic, find none, here as there. The package looks at
-// nothing itself.
+// AgentFinishedCritic and EmptyPatchCritic, find none, here as there. APIBasedCritic shows the
+// conversation to a model that classifies it, on a server of its own. The package looks at
+// nothing itself: its caller has the conversation, without the values of secrets.
 package critic
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -32,10 +35,11 @@ const (
 
 // Critic scores work. A nil Critic does not.
 type Critic struct {
-	score  float64
-	why    string
-	all    bool // actions, and no messages
-	refine *refinement
+	score   float64
+	why     string
+	service *service // that scores; nil: the score is always the same
+	all     bool     // actions, and no messages
+	refine  *refinement
 }
 
 // refinement says when the agent is sent back to work.
@@ -44,15 +48,18 @@ type refinement struct {
 	Rounds    int     `json:"max_iterations"`
 }
 
+// KindService is the kind of a critic that asks a server. It is that of OpenHands' settings.
+const KindService = "APIBasedCritic"
+
 // The modes of a critic.
 const (
 	ends       = "finish_and_message"
 	allActions = "all_actions"
 )
 
-// Of reads the critic of a stored agent; nil for none. A kind that is not known here is an
-// error.
-func Of(stored json.RawMessage) (*Critic, error) {
+// Of reads the critic of an agent, its key in the clear; nil for none. A kind that is not
+// known here is an error. The client asks the server of an APIBasedCritic.
+func Of(stored json.RawMessage, client *http.Client) (*Critic, error) {
 	if len(stored) == 0 || string(stored) == "null" {
 		return nil, nil
 	}
@@ -65,7 +72,12 @@ func Of(stored json.RawMessage) (*Critic, error) {
 		return nil, fmt.Errorf("read the critic: %w", err)
 	}
 	c := &Critic{all: in.Mode == allActions}
+	var err error
 	switch in.Kind {
+	case KindService:
+		if c.service, err = serviceOf(stored, client); err != nil {
+			return nil, err
+		}
 	case "PassCritic":
 		c.score, c.why = 1, "PassCritic always succeeds"
 	case "EmptyPatchCritic":
@@ -73,7 +85,7 @@ func Of(stored json.RawMessage) (*Critic, error) {
 	case "AgentFinishedCritic":
 		c.why = "Agent did not produce a non-empty git patch. Empty git patch"
 	default:
-		return nil, fmt.Errorf("there is no critic of the kind %q here; use AgentFinishedCritic, EmptyPatchCritic or PassCritic", in.Kind)
+		return nil, fmt.Errorf("there is no critic of the kind %q here; use AgentFinishedCritic, APIBasedCritic, EmptyPatchCritic or PassCritic", in.Kind)
 	}
 	if in.Mode != ends && in.Mode != allActions {
 		return nil, fmt.Errorf("read the critic: its mode %q is neither %s nor %s", in.Mode, ends, allActions)
@@ -117,20 +129,35 @@ func (c *Critic) Wants(at Moment) bool {
 	return at != Action
 }
 
-// Evaluate scores the work at a moment, and says why; nil if the critic does not look at it.
-func (c *Critic) Evaluate(at Moment) *event.CriticResult {
-	if !c.Wants(at) {
-		return nil
+// Asks reports whether the critic shows the conversation to a server.
+func (c *Critic) Asks() bool { return c != nil && c.service != nil }
+
+// Evaluate scores the work, and says why. Only a critic that asks a server looks at the
+// trace.
+func (c *Critic) Evaluate(ctx context.Context, t Trace) (*event.CriticResult, error) {
+	if c.service == nil {
+		return &event.CriticResult{Score: c.score, Message: c.why}, nil
 	}
-	return &event.CriticResult{Score: c.score, Message: c.why}
+	return c.service.score(ctx, t)
 }
 
-// Refine is what an agent with that result is told that has to continue, after so many times;
-// "" if it need not.
+// Refine returns what an agent with that result is told that has to continue, after so many
+// times; "" if it need not.
 func (c *Critic) Refine(r *event.CriticResult, done int) string {
-	if c == nil || c.refine == nil || r == nil || done >= c.refine.Rounds || r.Score >= c.refine.Threshold {
+	if c == nil || c.refine == nil || r == nil || done >= c.refine.Rounds {
 		return ""
 	}
+	if r.Score >= c.refine.Threshold && (c.service == nil || !c.service.faulty(r)) {
+		return ""
+	}
+	text := refineText
+	if c.service != nil {
+		before, after, _ := strings.Cut(strings.TrimSpace(refineText), "\n\n")
+		if found := findings(r); found != "" {
+			before += "\n\n" + strings.TrimSpace(found)
+		}
+		text = before + "\n\n" + after
+	}
 	score := strconv.FormatFloat(r.Score*100, 'f', 1, 64)
-	return strings.NewReplacer("{{iteration}}", strconv.Itoa(done+1), "{{score}}", score).Replace(refineText)
+	return strings.NewReplacer("{{iteration}}", strconv.Itoa(done+1), "{{score}}", score).Replace(text)
 }

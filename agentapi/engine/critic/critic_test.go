@@ -15,11 +15,11 @@ func TestCriticsScoreAsOpenHandsDoes(t *testing.T) {
 		"EmptyPatchCritic":    {Score: 0, Message: "Git patch is empty or missing"},
 		"AgentFinishedCritic": {Score: 0, Message: "Agent did not produce a non-empty git patch. Empty git patch"},
 	} {
-		c, err := critic.Of(json.RawMessage(`{"kind":"` + kind + `"}`))
+		c, err := critic.Of(json.RawMessage(`{"kind":"`+kind+`"}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Evaluate(critic.Finish); got == nil || got.Score != want.Score || got.Message != want.Message {
+		if got, err := c.Evaluate(t.Context(), critic.Trace{}); err != nil || got.Score != want.Score || got.Message != want.Message {
 			t.Errorf("%s: result = %+v, want %+v", kind, got, want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestCriticsLookWhenTheirModeSaysSo(t *testing.T) {
 		`,"mode":"finish_and_message"`: {false, true, true},
 		`,"mode":"all_actions"`:        {true, true, false},
 	} {
-		c, err := critic.Of(json.RawMessage(`{"kind":"PassCritic"` + mode + `}`))
+		c, err := critic.Of(json.RawMessage(`{"kind":"PassCritic"`+mode+`}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +41,14 @@ func TestCriticsLookWhenTheirModeSaysSo(t *testing.T) {
 		}
 	}
 	var none *critic.Critic
-	if none.Evaluate(critic.Finish) != nil || none.Refine(&event.CriticResult{}, 0) != "" {
+	if none.Asks() || none.Wants(critic.Finish) || none.Refine(&event.CriticResult{}, 0) != "" {
 		t.Error("a critic that is not there looks at something")
 	}
 }
 
 func TestRefinementHasLimits(t *testing.T) {
 	t.Parallel()
-	c, err := critic.Of(json.RawMessage(`{"kind":"PassCritic","iterative_refinement":{}}`))
+	c, err := critic.Of(json.RawMessage(`{"kind":"PassCritic","iterative_refinement":{}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func TestWrongCriticsAreRefused(t *testing.T) {
 		`{"kind":"PassCritic","iterative_refinement":{"success_threshold":1.1}}`, `{"kind":"PassCritic","iterative_refinement":{"success_threshold":-1}}`,
 		`{"kind":"PassCritic","iterative_refinement":{"max_iterations":0}}`, `{"kind":"PassCritic","iterative_refinement":{"max_iterations":1e999}}`,
 	} {
-		if _, err := critic.Of(json.RawMessage(text)); err == nil {
+		if _, err := critic.Of(json.RawMessage(text), nil); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
-	if c, err := critic.Of(json.RawMessage(`null`)); c != nil || err != nil {
+	if c, err := critic.Of(json.RawMessage(`null`), nil); c != nil || err != nil {
 		t.Errorf("null: critic = %+v, %v, want none", c, err)
 	}
 }

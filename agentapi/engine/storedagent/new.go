@@ -65,6 +65,13 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 	if condenser := newCondenser(settings.Object("condenser"), from); condenser != nil {
 		a.Set("condenser", condenser)
 	}
+	critic, err := newCritic(settings, seal)
+	if err != nil {
+		return nil, apierr.Refused("The key of the critic in OpenHands' settings cannot be stored with the conversation; repair verification in settings.json.", err)
+	}
+	if critic != nil {
+		a.Set("critic", critic)
+	}
 	return json.Marshal(a)
 }
 
