@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -179,4 +181,41 @@ func TestWhatIsLeftOfTheAgentOfAHookIsRemoved(t *testing.T) {
 	w.llm.Reply(llmtest.Text(`{"decision":"allow"}`), llmtest.Text("hello"))
 	w.say("hi")
 	noneLeft(t, w)
+}
+
+// What the tools of the agent print is bounded as for every agent.
+func TestTheAgentOfAHookMayPrintMuch(t *testing.T) {
+	t.Parallel()
+	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"]}`)
+	w.llm.Reply(terminal("yes | head -c 100000000"), llmtest.Finish(`{"decision":"deny","reason":"too much"}`))
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
+	if res.Outcome != turn.Refused || res.Refusal != "too much" {
+		t.Errorf("result = %+v, want the refusal %q", res, "too much")
+	}
+	if size := len(w.llm.Await(t, 2).Body); size > 1_000_000 {
+		t.Errorf("the model was sent %d bytes", size)
+	}
+	noneLeft(t, w)
+}
+
+// A tool that there is not makes the hook fail, and nothing else.
+func TestTheAgentOfAHookWithAnUnknownToolRefusesNothing(t *testing.T) {
+	t.Parallel()
+	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["no_such_tool"]}`)
+	w.llm.On(llmtest.Says("hook event"), llmtest.Finish(`{"decision":"allow"}`))
+	w.llm.On(llmtest.Says("hi"), llmtest.Text("hello"))
+	if res := w.say("hi"); res.Answer != "hello" {
+		t.Errorf("result = %+v, want the answer %q", res, "hello")
+	}
+	noneLeft(t, w)
+}
+
+// The agent of a hook runs its tools without a question.
+func TestTheAgentOfAHookIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"]}`, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
+	w.llm.Reply(terminal("touch made"), llmtest.Finish(`{"decision":"allow"}`), llmtest.Text("hello"))
+	if res := w.say("hi"); res.Answer != "hello" || !made(w, "made") {
+		t.Errorf("result = %+v, want the answer %q behind the command of the hook", res, "hello")
+	}
 }
