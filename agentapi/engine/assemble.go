@@ -116,7 +116,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: a.titled(dir, at), Secrets: secrets,
-		Critic: a.critic(s.ID, stored, settings.Agent), HookAgent: a.hookAgent(hookagent.Place{Conversation: s.ID, Dir: dir.Path(), Shown: shown}, at.others),
+		Critic: a.critic(s.ID, stored, settings.Agent), HookAgent: a.hookAgent(hookagent.Place{Dir: dir.Path(), Shown: shown}, at.others),
 		Concurrency: storedagent.Concurrency(stored), PromptSize: a.cfg.PromptSize, MaxCost: a.cfg.MaxCost, MaxRun: maxRun, Grace: a.cfg.Grace,
 		RunEnded: at.ended, Memory: at.memory,
 		Now: a.cfg.Now, NewID: a.cfg.NewID, Log: a.cfg.Log,
@@ -162,11 +162,9 @@ func (a *assembler) critic(id string, stored storedagent.Agent, settings json.Ra
 }
 
 // hookAgent has agents answer for the hooks of a conversation.
-func (a *assembler) hookAgent(at hookagent.Place, others opener) func(context.Context, conversation.Host, hook.Question) (string, event.Stats, error) {
-	return func(ctx context.Context, host conversation.Host, q hook.Question) (string, event.Stats, error) {
-		place := at
-		place.Host = host
-		return hookagent.Ask(ctx, a.hookAgents, place, others, q)
+func (a *assembler) hookAgent(at hookagent.Place, others opener) func(context.Context, store.State, hook.Question) (string, event.Stats, error) {
+	return func(ctx context.Context, parent store.State, q hook.Question) (string, event.Stats, error) {
+		return hookagent.Ask(ctx, a.hookAgents, at, parent, others, q)
 	}
 }
 

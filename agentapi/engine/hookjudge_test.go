@@ -219,3 +219,21 @@ func TestTheAgentOfAHookIsNotConfirmed(t *testing.T) {
 		t.Errorf("result = %+v, want the answer %q behind the command of the hook", res, "hello")
 	}
 }
+
+func TestModelsDecideForHooksOfTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"prompt", "agent"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := withHook(t, "session_end", `{"type":"`+kind+`","prompt":"Is it good?","tools":["terminal"]}`)
+			w.llm.Reply(llmtest.Text("hello"), llmtest.Text(`{"decision":"allow","reason":"good"}`))
+			w.say("hi")
+			w.close()
+			w.start()
+			w.expect("SP U M H")
+			if h := lastOf[*event.HookExecution](t, w.log()); !h.Success || h.Reason != "good" {
+				t.Errorf("hook execution = %+v, want the reason %q", h, "good")
+			}
+		})
+	}
+}

@@ -43,9 +43,9 @@ type Config struct {
 	Prompt Prompt
 	// Hooks are told of what happens, and may refuse it. May be nil.
 	Hooks *hook.Runner
-	// HookAgent has an agent answer for a hook, and returns what that has cost, also with an
-	// error.
-	HookAgent func(ctx context.Context, host Host, q hook.Question) (answer string, spent event.Stats, err error)
+	// HookAgent has an agent answer for a hook of a conversation with that state, and returns
+	// what that has cost, also with an error.
+	HookAgent func(ctx context.Context, parent store.State, q hook.Question) (answer string, spent event.Stats, err error)
 	// Critic scores the work of the agent, and may send it back to work. May be nil.
 	Critic *critic.Critic
 	// Concurrency is how many calls of one answer may run at once. Default: 1.

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -81,7 +82,9 @@ func (h hookJudge) Prompt(ctx context.Context, q hook.Question) (string, error) 
 
 // Agent has an agent find out. What it has cost is added to what those before it have.
 func (h hookJudge) Agent(ctx context.Context, q hook.Question) (string, error) {
-	answer, spent, err := h.run.cfg.HookAgent(ctx, h.run.host, q)
+	var parent store.State
+	h.job.call(func() { parent = h.run.branch.dir.State.Clone() })
+	answer, spent, err := h.run.cfg.HookAgent(ctx, parent, q)
 	h.job.call(func() {
 		sum := event.Stats{UsageToMetrics: map[string]event.Metrics{}}
 		for key, m := range spent.UsageToMetrics {

@@ -34,12 +34,10 @@ type Config struct {
 	NewID   func() string
 }
 
-// Place is the conversation that a hook belongs to.
+// Place is where the conversation is that a hook belongs to.
 type Place struct {
-	Conversation string // its id
-	Dir          string // its directory
-	Shown        []string
-	Host         conversation.Host
+	Dir   string
+	Shown []string // directories of its plugins, which its box shows
 }
 
 // Opener makes the conversation of an open directory, without MCP servers and titles, and a
@@ -54,19 +52,15 @@ const agents = "hooks"
 // noHooks is the hook_config of a conversation without hooks, also without those of the user.
 const noHooks = `{"stop":[]}`
 
-// Ask has an agent with the model of a conversation answer the question of one of its hooks.
-// It returns what that has cost also with an error.
-func Ask(ctx context.Context, cfg Config, at Place, open Opener, q hook.Question) (answer string, spent event.Stats, err error) {
-	parent, err := at.Host.Stored(ctx)
-	if err != nil {
-		return "", spent, err
-	}
+// Ask has an agent with the model of a conversation, whose state is parent, answer the question
+// of one of its hooks. It returns what that has cost also with an error.
+func Ask(ctx context.Context, cfg Config, at Place, parent store.State, open Opener, q hook.Question) (answer string, spent event.Stats, err error) {
 	id := cfg.NewID()
 	state, err := stateOf(id, parent, q)
 	if err != nil {
 		return "", spent, err
 	}
-	meta := store.Meta{Created: cfg.Now(), Updated: cfg.Now(), Parent: at.Conversation}
+	meta := store.Meta{Created: cfg.Now(), Updated: cfg.Now(), Parent: parent.ID}
 	if meta.Others, err = pluginset.Inherited(at.Shown); err != nil {
 		return "", spent, err
 	}
@@ -78,7 +72,7 @@ func Ask(ctx context.Context, cfg Config, at Place, open Opener, q hook.Question
 	if err != nil {
 		return "", spent, err
 	}
-	cfg.Vault.Copy(id, at.Conversation)
+	cfg.Vault.Copy(id, parent.ID)
 	defer cfg.Vault.Drop(id)
 	profile := state.Tags[conversation.TagProfile]
 	h, conv, err := open.OpenBare(ctx, dir, agentapi.OpenRequest{ID: id, Workspace: parent.Workspace.WorkingDir, Profile: profile})
