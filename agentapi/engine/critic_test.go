@@ -227,3 +227,19 @@ func TestAnInterruptEndsACritic(t *testing.T) {
 	<-over
 	w.status(event.Paused)
 }
+
+func TestTheSettingsOfARequestEnableACritic(t *testing.T) {
+	t.Parallel()
+	url, asked := criticServer(t, "0.9")
+	w := newWorld(t, realTools)
+	w.startIt(control.Start{Settings: json.RawMessage(`{"agent_kind":"openhands","llm":{"model":"openai/test","base_url":"` + w.llm.URL + `","api_key":"k"},
+		"verification":{"critic_enabled":true,"critic_api_key":"sk-critic-1234","critic_server_url":"` + url + `","critic_mode":"all_actions"}}`)})
+	w.llm.Reply(llmtest.Finish("1"))
+	w.say("go")
+	if got := scores(t, w); got != "ActionEvent 0.9" {
+		t.Errorf("scores = %s", got)
+	}
+	if request := <-asked; !strings.HasPrefix(request, "Bearer sk-critic-1234 ") {
+		t.Errorf("the critic was asked %s", request)
+	}
+}

@@ -119,12 +119,16 @@ func (c *ConversationSettings) agent(found shape.Tree, said jsonedit.Value, lost
 	c.ACP = found.Text("agent_kind") == "acp"
 	servers, context := maps.Clone(found.Tree("mcp_config")), found.Tree("agent_context")
 	secrets := sourcesOf(context)
+	critic := maps.Clone(found.Tree("verification"))
+	criticized := !c.ACP && string(critic.Raw("critic_enabled")) == "true"
 	for _, l := range lost {
 		switch {
 		case l.loc[0] == "mcp_config":
 			delete(servers, l.loc[1].(string))
 		case !c.ACP && l.loc[0] == "agent_context" && l.loc[1] == "secrets":
 			delete(secrets, l.loc[2].(string))
+		case criticized && l.loc[0] == "verification":
+			delete(critic, l.loc[1].(string))
 		default:
 			continue // it is of something that engines do not read
 		}
@@ -141,6 +145,9 @@ func (c *ConversationSettings) agent(found shape.Tree, said jsonedit.Value, lost
 			words["current_datetime"] = context["current_datetime"] // the agent is told no date
 		}
 		agent["agent_context"] = words
+	}
+	if criticized {
+		agent["verification"] = critic
 	}
 	plain, err := shape.Expose(agent, shape.Plain)
 	if err != nil {

@@ -288,3 +288,30 @@ func FuzzConversationSettingsAreReadOrRefused(f *testing.F) {
 		}
 	})
 }
+
+// The critic is there where it is enabled, with its key decrypted or reported as lost.
+func TestConversationSettingsHaveAnEnabledCritic(t *testing.T) {
+	t.Parallel()
+	const text = `{"agent_settings":{"verification":{"critic_enabled":"yes","critic_threshold":"0.7","critic_api_key":"KEY"}}}`
+	for key, want := range map[string]string{fixtureToken: `"` + fixtureKey + `"`, "in clear": `"in clear"`, "": "null"} {
+		got := conversationSettings(t, strings.Replace(text, "KEY", key, 1))
+		var agent struct {
+			Verification struct {
+				Enabled   bool            `json:"critic_enabled"`
+				Threshold float64         `json:"critic_threshold"`
+				Key       json.RawMessage `json:"critic_api_key"`
+			}
+		}
+		if err := json.Unmarshal([]byte(got.Agent.Reveal()), &agent); err != nil {
+			t.Fatal(err)
+		}
+		v := agent.Verification
+		if !v.Enabled || v.Threshold != 0.7 || string(v.Key) != want || len(got.Lost) > 0 {
+			t.Errorf("%q: verification = %+v with the key %s, lost %v; want the key %s", key, v, v.Key, got.Lost, want)
+		}
+	}
+	off := conversationSettings(t, `{"agent_settings":{"verification":{"critic_enabled":false,"critic_api_key":"k"}}}`)
+	if strings.Contains(off.Agent.Reveal(), "verification") {
+		t.Errorf("agent = %s, want one without a critic", off.Agent.Reveal())
+	}
+}

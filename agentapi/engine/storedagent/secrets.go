@@ -32,6 +32,8 @@ func (a Agent) Replaced(f func(value string) (string, error)) (Agent, error) {
 			value, err = replacedFields(value, f)
 		case "mcp_config":
 			value, err = replacedServers(a, f)
+		case "verification": // of settings
+			value, err = replacedCriticKey(a.Object(name), value, f)
 		case "agent_context":
 			value, err = replacedContext(a.Object(name), value, f)
 		}
@@ -101,6 +103,20 @@ func decoded(value json.RawMessage) (tree any, err error) {
 	d.UseNumber()
 	err = d.Decode(&tree)
 	return tree, err
+}
+
+// replacedCriticKey replaces the key of the critic in what settings say of it.
+func replacedCriticKey(verification Agent, value json.RawMessage, f func(string) (string, error)) (json.RawMessage, error) {
+	key := verification.Text("critic_api_key")
+	if key == "" {
+		return value, nil
+	}
+	next, err := orNull(f, key)
+	if err != nil {
+		return nil, err
+	}
+	verification.Set("critic_api_key", next)
+	return json.Marshal(verification)
 }
 
 func replacedServers(a Agent, f func(string) (string, error)) (json.RawMessage, error) {
