@@ -187,7 +187,7 @@ func TestWhatIsLeftOfTheAgentOfAHookIsRemoved(t *testing.T) {
 func TestTheAgentOfAHookMayPrintMuch(t *testing.T) {
 	t.Parallel()
 	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"]}`)
-	w.llm.Reply(terminal("yes | head -c 100000000"), llmtest.Finish(`{"decision":"deny","reason":"too much"}`))
+	w.llm.Reply(terminal("yes | head -c 10000000"), llmtest.Finish(`{"decision":"deny","reason":"too much"}`))
 	res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
 	if res.Outcome != turn.Refused || res.Refusal != "too much" {
 		t.Errorf("result = %+v, want the refusal %q", res, "too much")
