@@ -262,3 +262,112 @@ func TestConfirmationsOfATeamAreThoseOfItsMembers(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 }
+
+var (
+	accept = turn.Input{Decision: &agentapi.Decision{Accept: true}}
+	refuse = turn.Input{Decision: &agentapi.Decision{Reason: "not that one"}, Message: agentapi.Message{Text: "go on"}}
+)
+
+// waitsFor fails unless the turn waits for one action of a member.
+func waitsFor(t *testing.T, res turn.Result, line string) {
+	t.Helper()
+	if res.Outcome != turn.Waiting || len(res.Waiting) != 1 || res.Waiting[0].Tool != "terminal" || res.Waiting[0].Line != line {
+		t.Fatalf("result = %+v, want it to wait for %q", res, line)
+	}
+}
+
+// TestATeamNamesTheMembersThatFail has one member whose model fails and one that asks for a
+// confirmation, which it waits for over a restart.
+func TestATeamNamesTheMembersThatFail(t *testing.T) {
+	t.Parallel()
+	w, _ := teamWorld(t, true)
+	w.llm.On(llmtest.Model("alpha"), llmtest.Text("alpha knows"))
+	w.llm.On(llmtest.Model("beta"), llmtest.Fail(401, "no such key"))
+	w.llm.On(llmtest.Model("gamma"), terminal("touch asked"), terminal("touch again"), llmtest.Text("gamma did it"))
+	w.llm.On(llmtest.Model("lead"), llmtest.Text("The answer."))
+	var cards []turn.Call
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}, Details: func() bool { return true }, Emit: func(u turn.Update) {
+		if u.Call != nil && u.Call.State == turn.CallWaiting {
+			cards = append(cards, *u.Call)
+		}
+	}})
+	waitsFor(t, res, "gamma: $ touch asked")
+	if len(cards) != 1 || cards[0].Line != "gamma: $ touch asked" || cards[0].Input != "touch asked" || cards[0].Kind != turn.KindCommand {
+		t.Errorf("cards = %+v", cards)
+	}
+	usage := res.Usage
+	if n := len(callsOf(w, "lead")); n > 0 || made(w, "asked") {
+		t.Errorf("the lead was asked %d times before all members had answered; the action ran: %t", n, made(w, "asked"))
+	}
+	w.close()
+	w.start()
+	state, err := w.open().State(w.ctx())
+	if err != nil || state.Status != event.Waiting || len(state.Asked) != 1 || state.Asked[0].Label != "gamma" {
+		t.Fatalf("state = %+v, %v", state, err)
+	}
+	res = w.play(accept)
+	waitsFor(t, res, "gamma: $ touch again")
+	usage = usage.Plus(res.Usage)
+	if !made(w, "asked") || made(w, "again") {
+		t.Error("the first action did not run, or the second did")
+	}
+	res = w.play(accept)
+	if res.Outcome != turn.Finished || !strings.HasPrefix(res.Answer, "The answer.\n\nWithout an answer: beta (") || strings.Contains(res.Answer, "gamma (") || !made(w, "again") {
+		t.Errorf("result = %+v", res)
+	}
+	want := turn.Usage{PromptTokens: 500, CompletionTokens: 50} // of five answers: the refused call reported nothing
+	if usage = usage.Plus(res.Usage); usage != want {
+		t.Errorf("the usage is %+v, the model reported %+v", usage, want)
+	}
+	join := string(callsOf(w, "lead")[0].Body)
+	for _, want := range []string{"alpha knows", "LLMAuthenticationError", "gamma did it"} {
+		if !strings.Contains(join, want) {
+			t.Errorf("the join lacks %q: %s", want, join)
+		}
+	}
+	w.expect("SP U A(task) A(task) A(task) O O O M")
+}
+
+// TestAnActionOfAMemberIsRefused has the person say no: the member does not do it, and the
+// next message reaches all members.
+func TestAnActionOfAMemberIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, all := range map[string]bool{"coordinate": false, "collaborate": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := teamWorld(t, all)
+			w.llm.On(llmtest.Model("alpha"), llmtest.Text("alpha knows"))
+			w.llm.On(llmtest.Model("beta"), llmtest.Text("beta knows"))
+			w.llm.On(llmtest.Model("gamma"), terminal("touch asked"), llmtest.Text("gamma leaves it"))
+			lead := []llmtest.Reply{llmtest.Text("The answer.")}
+			if !all {
+				lead = append([]llmtest.Reply{handOut("gamma")}, lead...)
+			}
+			w.llm.On(llmtest.Model("lead"), lead...)
+			waitsFor(t, w.say("go"), "gamma: $ touch asked")
+			if res := w.play(refuse); res.Outcome != turn.Finished || res.Answer != "The answer." || made(w, "asked") {
+				t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
+			}
+			if body := string(callsOf(w, "lead")[len(lead)-1].Body); !strings.Contains(body, "go on") || strings.Contains(body, "gamma leaves it") != all {
+				t.Errorf("the lead was asked %s", body)
+			}
+			w.status(event.Finished)
+		})
+	}
+}
+
+// TestALeadsMemberAsksForItsAction is the same in the mode coordinate, confirmed.
+func TestALeadsMemberAsksForItsAction(t *testing.T) {
+	t.Parallel()
+	w, _ := teamWorld(t, false)
+	w.llm.On(llmtest.Model("lead"), handOut("gamma", "alpha"), llmtest.Text("done"))
+	w.llm.On(llmtest.Model("alpha"), llmtest.Text("alpha knows"))
+	w.llm.On(llmtest.Model("gamma"), terminal("touch asked"), llmtest.Text("gamma did it"))
+	waitsFor(t, w.say("go"), "gamma: $ touch asked")
+	if res := w.play(accept); res.Answer != "done" || !made(w, "asked") {
+		t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
+	}
+	if body := string(callsOf(w, "lead")[1].Body); !strings.Contains(body, "gamma did it") || !strings.Contains(body, "alpha knows") {
+		t.Errorf("the lead was asked %s", body)
+	}
+}

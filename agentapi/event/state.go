@@ -60,6 +60,17 @@ type State struct {
 	// who rates their risk. Absent where not known.
 	ConfirmationPolicy json.RawMessage `json:"confirmation_policy,omitempty"`
 	SecurityAnalyzer   json.RawMessage `json:"security_analyzer,omitempty"`
+
+	// Asked are the actions of sub-agents that wait for a person: these are what has to be
+	// confirmed, not the calls of the agent that are open meanwhile. Only the embedded
+	// engine has them.
+	Asked []AskedAction `json:"ohgw_waiting,omitempty"`
+}
+
+// AskedAction is an action of a sub-agent that waits for a person.
+type AskedAction struct {
+	Label  string `json:"label"` // the name of the sub-agent
+	Action Event  `json:"action"`
 }
 
 // Workspace is where the agent works.

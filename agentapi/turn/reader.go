@@ -36,7 +36,8 @@ type Reader struct {
 	stopped bool        // an interrupt was seen
 	goal    *event.Goal // of the turn, as it was told last; nil: it has none
 	usage   Usage
-	leaf    string // of the log, when the turn last told its state
+	leaf    string              // of the log, when the turn last told its state
+	asked   []event.AskedAction // of sub-agents, when it last did
 	context Context
 }
 
@@ -264,6 +265,9 @@ func (r *Reader) left() []Update {
 	if !r.wantsDetails() {
 		return nil
 	}
+	if r.status == event.Waiting && len(r.asked) > 0 {
+		return r.leftAsked()
+	}
 	state := CallInterrupted
 	if r.status == event.Waiting {
 		state = CallWaiting
@@ -285,7 +289,7 @@ func (r *Reader) fullState(s event.State) []Update {
 		}
 		return nil
 	}
-	r.usage, r.leaf = UsageOf(s.Stats), s.LeafEventID
+	r.usage, r.leaf, r.asked = UsageOf(s.Stats), s.LeafEventID, s.Asked
 	// Between two runs for a goal the judge is asked. In the past there is no judge.
 	r.done = r.active && s.Status != event.Running && (r.fixed || s.Status == event.Waiting || !r.pursues())
 	if !r.done {
@@ -336,10 +340,7 @@ func (r *Reader) Result() Result {
 	case event.Stuck:
 		res.Outcome = Stuck
 	case event.Waiting:
-		res.Outcome = Waiting
-		for _, c := range r.open {
-			res.Waiting = append(res.Waiting, Action{Tool: c.action.ToolName, Line: line(c.action), Detail: detail(c.action)})
-		}
+		res.Outcome, res.Waiting = Waiting, r.waiting()
 	case event.Finished:
 		switch {
 		case r.hook != nil && r.answer == "":

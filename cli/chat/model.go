@@ -15,8 +15,12 @@ import (
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-// agentModel begins the models that are agents; the name of the agent follows.
-const agentModel = openai.ModelPrefix + agentapi.AgentPrefix
+// agentModel begins the models that are agents, and teamModel those that are teams; the name
+// follows.
+const (
+	agentModel = openai.ModelPrefix + agentapi.AgentPrefix
+	teamModel  = openai.ModelPrefix + agentapi.TeamPrefix
+)
 
 // findModel replaces the name of a profile, or of an agent, by its model. A name that is
 // close to a model's is an error; any other name is left for the gateway to refuse, whose
@@ -90,7 +94,8 @@ func (c *session) foundLate(ctx context.Context) (bool, error) {
 }
 
 // shortNames collects the ids of models, and the names that stand for them, each with its
-// id: those of profiles and of agents. A profile comes before an agent.
+// id: those of profiles, agents and teams. A profile comes before an agent, and that before a
+// team.
 func shortNames(models []gateway.Model) (ids, names []string, full map[string]string) {
 	full = map[string]string{}
 	for _, m := range models {
@@ -99,9 +104,20 @@ func shortNames(models []gateway.Model) (ids, names []string, full map[string]st
 			full[name], names = m.ID, append(names, name)
 		}
 	}
-	for _, id := range ids {
-		if name, found := strings.CutPrefix(id, agentModel); found && full[name] == "" {
+	add := func(name, id string) {
+		if full[name] == "" {
 			full[name], names = id, append(names, name)
+		}
+	}
+	for _, id := range ids {
+		if name, found := strings.CutPrefix(id, agentModel); found {
+			add(name, id)
+		}
+	}
+	for _, id := range ids {
+		if name, found := strings.CutPrefix(id, teamModel); found {
+			add(name, id)
+			add(agentapi.TeamMark+name, id)
 		}
 	}
 	return ids, names, full

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/asks"
 	"github.com/ohgw/ohgw/agentapi/engine/callids"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
@@ -32,6 +33,7 @@ type branch struct {
 	stats     spending.Sums
 	live      *live
 	notices   *notices
+	asks      *asks.Set
 
 	// What follows is of the path to the head, and goTo starts it again. So these booleans
 	// are facts about a path, and not phases of what goes on.
@@ -50,13 +52,13 @@ type branch struct {
 	condenseAt int       // the size of the view at which a summary is tried again
 }
 
-func newBranch(cfg *Config, d *door, l *live, n *notices, held func() int64) *branch {
+func newBranch(cfg *Config, d *door, l *live, n *notices, waits *asks.Set, held func() int64) *branch {
 	stopped := time.NewTimer(0)
 	stopped.Stop()
 	id := cfg.Dir.State.ID
 	return &branch{
 		cfg: cfg, id: id, door: d, held: held, dir: cfg.Dir, known: callids.New(), settle: stopped,
-		live: l, notices: n,
+		live: l, notices: n, asks: waits,
 	}
 }
 
@@ -197,6 +199,7 @@ func (b *branch) answered(actionID, callID string) {
 		i = slices.IndexFunc(b.open, func(e event.Event) bool { return e.Body.(*event.Action).ToolCallID == callID })
 	}
 	if i >= 0 {
+		b.asks.Drop(b.open[i].ID)
 		b.open = slices.Delete(b.open, i, i+1)
 	}
 }

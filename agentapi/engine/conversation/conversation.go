@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/asks"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -86,10 +87,11 @@ func assembled(cfg *Config) *Conversation {
 	c, d, a := new(Conversation), newDoor(), new(agent)
 	l, s, n := &live{cfg: cfg, id: cfg.Dir.State.ID}, &shelf{cfg: cfg, dir: cfg.Dir}, new(notices)
 	h := &lease{cfg: cfg, dir: cfg.Dir, door: d}
-	b := newBranch(cfg, d, l, n, a.toolMemory)
+	waits := new(asks.Set)
+	b := newBranch(cfg, d, l, n, waits, a.toolMemory)
 	*a = agent{cfg: cfg, live: l, branch: b, choice: cfg.Model}
 	u := spending.NewPurse(b.stats.Took)
-	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, purse: u}
+	r := &run{cfg: cfg, host: host{c}, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, asks: waits, purse: u}
 	p := &pursuit{cfg: cfg, door: d, branch: b, agent: a, run: r, purse: u}
 	*c = Conversation{cfg: cfg, door: d, live: l, shelf: s, notices: n, lease: h, branch: b, agent: a, run: r, pursuit: p, purse: u}
 	return c

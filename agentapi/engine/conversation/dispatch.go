@@ -138,7 +138,10 @@ func (r *run) execute(open []event.Event) (outcome, error) {
 		if err != nil {
 			return more, err
 		}
-		if done {
+		switch {
+		case r.asks.Has(e.ID) && !results[i].Interrupted:
+			next = waiting
+		case done && next == more:
 			next = finished
 		}
 	}
@@ -178,14 +181,18 @@ func (a *agent) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(action.Action)
-	return batch.Call{Tool: telling{t, a.live}, Call: tool.Call{ID: action.ToolCallID, Args: args}, Err: err}
+	return batch.Call{Tool: telling{t, a.live}, Call: tool.Call{ID: action.ToolCallID, Args: args, Accepted: a.branch.asks.Has(e.ID)}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of
 // the task.
 func (r *run) result(e event.Event, res batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)
+	waits, isWaiting := errors.AsType[*tool.WaitingError](res.Err)
 	switch {
+	case isWaiting && !res.Interrupted:
+		r.asks.Wait(e.ID, r.cfg.Secrets.Mask(waits.Label), waits.Actions)
+		return false, nil
 	case res.Interrupted && res.Output != "" && r.door.lost == nil:
 		return false, r.branch.toolError(a, stopped.text+" What it had written by then:\n"+res.Output, stopped.class)
 	case res.Interrupted:

@@ -25,6 +25,7 @@ func (b *branch) load(usage string) error {
 	lags := s.LeafEventID != head
 	// Nor does one of a message that was to be answered.
 	crashed := s.Status == event.Running || lags && (b.dir.LastStatus() == event.Running || s.LeafEventID != "" && b.dir.Unanswered(head))
+	b.asks.Load(s.AgentState)
 	defer b.dir.Release() // the view has what is sent; the rest is on the disk
 	if err := b.goTo(head); err != nil {
 		return err

@@ -83,6 +83,9 @@ func (b *branch) save(sync bool) error {
 		return err
 	}
 	b.dir.State.Stats = data
+	if b.dir.State.AgentState, err = b.asks.Store(b.dir.State.AgentState); err != nil {
+		return err
+	}
 	if err := b.dir.AddCalls(b.stats.TakeFresh()); err != nil { // the sums are what counts
 		b.cfg.Log.Warn("the statistics lack calls of the model", "conversation", b.id, "err", err)
 	}
@@ -105,10 +108,14 @@ func (b *branch) fork(id, from string) (store.State, []event.Event, error) {
 // state is the part of the state that the seam knows.
 func (b *branch) state() event.State {
 	s := b.dir.State
+	var asked []event.AskedAction
+	if s.Status == event.Waiting {
+		asked = b.asks.List(b.open)
+	}
 	return event.State{
 		ID: s.ID, Status: s.Status, LastUserMessageID: s.LastUserMessageID, LeafEventID: s.LeafEventID,
 		Stats: b.stats.Totals(), Workspace: s.Workspace, Tags: s.Tags,
-		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer,
+		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer, Asked: asked,
 	}
 }
 

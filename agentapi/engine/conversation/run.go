@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/asks"
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
 	"github.com/ohgw/ohgw/agentapi/engine/masked"
 	"github.com/ohgw/ohgw/agentapi/engine/spending"
@@ -27,6 +28,7 @@ type run struct {
 	lease   *lease
 	branch  *branch
 	agent   *agent
+	asks    *asks.Set
 	purse   *spending.Purse // what the run may take
 
 	job     *job

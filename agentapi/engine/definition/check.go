@@ -29,7 +29,11 @@ func Check(d Definition, known Known) []Problem {
 		}
 	}
 	if strings.TrimSpace(d.Description) == "" {
-		c.add("description", "there is no description, so nothing says when to use this agent", "add a line such as description: Reviews Go code")
+		noun := "agent"
+		if d.Team != nil {
+			noun = "team"
+		}
+		c.add("description", "there is no description, so nothing says when to use this "+noun, "add a line such as description: Reviews Go code")
 	}
 	return c.problems
 }

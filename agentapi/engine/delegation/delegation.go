@@ -29,6 +29,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -96,6 +97,7 @@ type taskState struct {
 	conversation string
 	agent        string
 	busy         bool
+	call         string // the mark of the parent's call that waits with it for a person; "": none does
 }
 
 // Tool makes the tool task of a conversation; nil if its agent does not have it, or is a
@@ -134,7 +136,11 @@ func (t *tasks) recall() {
 			continue
 		}
 		if state, err := store.Peek(t.root, id); err == nil && state.Tags[tag.Task] != "" {
-			t.known[state.Tags[tag.Task]] = &taskState{conversation: id, agent: state.Tags[tag.Subagent]}
+			known := &taskState{conversation: id, agent: state.Tags[tag.Subagent]}
+			if state.Status == event.Waiting {
+				known.call = state.Tags[tag.Call]
+			}
+			t.known[state.Tags[tag.Task]] = known
 		}
 	}
 }
@@ -172,8 +178,11 @@ func (t *tasks) end(state *taskState) {
 	state.busy = false
 }
 
-// do does one task.
-func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, error) {
+// do does one task, or continues with one that has waited for a person.
+func (t *tasks) do(ctx context.Context, a subagent.Args, call tool.Call) (subagent.Outcome, error) {
+	if call.Accepted {
+		return t.goOn(ctx, a, call)
+	}
 	d, ok := subagent.Find(t.agents, a.Type)
 	if !ok {
 		names := make([]string, len(t.agents))
@@ -195,26 +204,59 @@ func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, erro
 	if err != nil {
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
-	label := a.Description
-	if label == "" {
-		label = id
+	r := taskRun{id: id, label: t.label(id, a), call: call.ID, state: state, conv: conv}
+	return t.run(ctx, r, h, turn.Input{Message: message})
+}
+
+// taskRun is one run of a task.
+type taskRun struct {
+	id, label, call string
+	state           *taskState
+	conv            *conversation.Conversation
+}
+
+// label is what a task is called for people: the member of a team that does it.
+func (t *tasks) label(id string, a subagent.Args) string {
+	switch {
+	case t.env.Team != nil:
+		return a.Type
+	case a.Description != "":
+		return a.Description
 	}
-	if message.Meter, err = t.env.Host.Meter(ctx); err != nil {
-		return subagent.Outcome{}, errors.Join(err, conv.Close())
+	return id
+}
+
+// run drives the conversation of a task through one turn, and closes it.
+func (t *tasks) run(ctx context.Context, r taskRun, h agentapi.Conversation, in turn.Input) (subagent.Outcome, error) {
+	meter, err := t.env.Host.Meter(ctx)
+	if err != nil {
+		return subagent.Outcome{}, errors.Join(err, r.conv.Close())
 	}
-	res, err := turn.Run(ctx, h, turn.Input{Message: message, Emit: func(u turn.Update) {
+	if in.Message.Meter = meter; in.Decision != nil {
+		in.Decision.Meter = meter
+	}
+	in.Emit = func(u turn.Update) {
 		if u.Kind == turn.Progress && u.Text != "" {
-			t.env.Host.Progress("  " + label + ": " + u.Text)
+			t.env.Host.Progress("  " + r.label + ": " + u.Text)
 		}
-	}})
+	}
+	res, err := turn.Run(ctx, h, in)
+	var waits *tool.WaitingError
 	if err == nil && res.Outcome == turn.Waiting {
-		res.Answer = t.refuse(ctx, conv, res)
+		if t.env.Team != nil && ctx.Err() == nil {
+			waits, err = t.suspend(ctx, r)
+		} else {
+			res.Answer = t.refuse(ctx, r.conv, res)
+		}
 	}
-	err = errors.Join(err, t.settle(ctx, id, conv))
-	if ctx.Err() != nil {
+	err = errors.Join(err, t.settle(ctx, r.id, r.conv))
+	switch {
+	case ctx.Err() != nil:
 		return subagent.Outcome{}, ctx.Err()
+	case err == nil && waits != nil:
+		return subagent.Outcome{}, waits
 	}
-	return outcomeOf(id, res, err), nil
+	return outcomeOf(r.id, res, err), nil
 }
 
 // cannotAsk is why an action of a sub-agent is refused that a person has to confirm.

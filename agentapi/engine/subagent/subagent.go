@@ -9,6 +9,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -94,8 +95,8 @@ type Outcome struct {
 type Task struct {
 	// Agents are those that can be asked.
 	Agents []definition.Definition
-	// Do does a task and waits for it. The end of ctx ends it.
-	Do func(ctx context.Context, a Args) (Outcome, error)
+	// Do does a task of a call and waits for it. The end of ctx ends it.
+	Do func(ctx context.Context, a Args, call tool.Call) (Outcome, error)
 	// End is called at the end of the conversation. May be nil.
 	End func() error
 }
@@ -140,9 +141,12 @@ func (t *Task) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := json.Unmarshal(call.Args, &a); err != nil {
 		return tool.Result{}, &tool.ArgumentError{Msg: "the arguments of task cannot be read"}
 	}
-	done, err := t.Do(ctx, a)
+	done, err := t.Do(ctx, a, call)
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
+	}
+	if waits, ok := errors.AsType[*tool.WaitingError](err); ok {
+		return tool.Result{}, waits
 	}
 	if err != nil {
 		done = Outcome{ID: "unknown", Text: err.Error(), Failed: true}

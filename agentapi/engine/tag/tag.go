@@ -32,6 +32,8 @@ const (
 	// Task and Subagent remember the task of a sub-agent's conversation.
 	Task     = "ohgwtask"
 	Subagent = "ohgwsubagent"
+	// Call is the call of the parent that waits with a sub-agent for a person.
+	Call = "ohgwcall"
 )
 
 // Read is the value of Access.

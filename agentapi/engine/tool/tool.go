@@ -78,7 +78,20 @@ type Holder interface {
 type Call struct {
 	ID   string          // of the tool call
 	Args json.RawMessage // an object; risk and summary are taken out
+	// Accepted says that a person has confirmed what the call has waited for; see
+	// [WaitingError].
+	Accepted bool
 }
+
+// WaitingError says that actions of a sub-agent wait for a person. The call is made again
+// when the person has confirmed them.
+type WaitingError struct {
+	Label   string        // the name of the sub-agent
+	Actions []event.Event // without the values of secrets
+}
+
+// Error names the sub-agent.
+func (e *WaitingError) Error() string { return e.Label + " waits for a confirmation" }
 
 // Result is what a tool answers.
 type Result struct {
