@@ -46,6 +46,7 @@ func TestTeamsAreListedWithTheAgents(t *testing.T) {
 		".agents/teams/crowd.md":     teamFile("members: [" + strings.Join(crowd, ", ") + "]"),
 		".agents/teams/far.md":       teamFile("members: [tester, ../other/.agents/agents/x]"),
 		".agents/teams/tree.md":      teamFile("members: [tester]\nisolation: worktree"),
+		".agents/teams/one.md":       teamFile("members: [tester]\nmode: collaborate\nmax_iteration_per_run: 1"),
 		".agents/teams/dots.md":      teamFile("name: '../..'\nmembers: [tester]"),
 	})
 	list, err := p.List(t.Context())
@@ -111,6 +112,7 @@ func wantTeamProblems() map[string][]string {
 		},
 		"crowd.md": {"true 3 the team has 200 members; 16 are the most"},
 		"far.md":   {`false 3 there is no agent "../other/.agents/agents/x"`},
+		"one.md":   {"true 5 max_iteration_per_run cannot be 1 in the mode collaborate: asking the members and joining their answers are two steps"},
 		"tree.md":  {`true 4 isolation cannot be "worktree": all members work in the workspace of the conversation`},
 	}
 }

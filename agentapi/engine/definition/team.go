@@ -54,6 +54,10 @@ func ParseTeam(path string, data []byte) (Definition, []Problem) {
 	if len(r.def.Team.Members) == 0 && !r.refused() {
 		r.refuse(r.def.Line("members")-r.offset, "the team has no members", "write members: [NAME, NAME] with the names of agents")
 	}
+	if r.def.Team.Mode == Collaborate && r.def.MaxIterations == 1 {
+		r.refuse(r.def.Line("max_iteration_per_run")-r.offset, "max_iteration_per_run cannot be 1 in the mode collaborate: asking the members and joining their answers are two steps",
+			"write 2 or more; members without a limit of their own have this one, too")
+	}
 	r.named()
 	return r.def, r.problems
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/failure"
@@ -187,6 +189,22 @@ func reasons(failed []answer) string {
 
 // unnamed are the failed members that a text does not name.
 func unnamed(failed []answer, text string) []answer {
-	text = strings.ToLower(text)
-	return slices.DeleteFunc(slices.Clone(failed), func(a answer) bool { return strings.Contains(text, strings.ToLower(a.name)) })
+	return slices.DeleteFunc(slices.Clone(failed), func(a answer) bool { return names(strings.ToLower(text), strings.ToLower(a.name)) })
+}
+
+// names reports whether a text has a name as words of its own: "ann" is not in "planning".
+func names(text, name string) bool {
+	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for {
+		before, after, found := strings.Cut(text, name)
+		if !found || name == "" {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		if !part(last) && !part(first) {
+			return true
+		}
+		text = text[len(before)+1:]
+	}
 }
