@@ -3,16 +3,19 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -64,6 +67,21 @@ func TestATeamPaysWhatItsMembersPayInEveryOrder(t *testing.T) {
 	}
 }
 
+// counted is a model whose calls are counted.
+type counted struct {
+	llm.Model
+
+	open, all *atomic.Int64
+}
+
+// Generate makes the call.
+func (c counted) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	c.all.Add(1)
+	c.open.Add(1)
+	defer c.open.Add(-1)
+	return c.Model.Generate(ctx, req, onDelta)
+}
+
 // TestATeamStopsAtAnyMoment has a turn interrupted when so many calls have reached the LLM.
 // No call is open afterwards, and no other one follows.
 func TestATeamStopsAtAnyMoment(t *testing.T) {
@@ -73,7 +91,10 @@ func TestATeamStopsAtAnyMoment(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 2))
 			all := seed%2 == 0
-			w, _ := teamWorld(t, all)
+			var open, made atomic.Int64
+			w, _ := teamWorld(t, all, func(c *engine.Config) {
+				withModel(c, func(m llm.Model) llm.Model { return counted{m, &open, &made} })
+			})
 			for _, name := range []string{"alpha", "beta"} {
 				w.llm.On(llmtest.Model(name), late(r, terminal("sleep 0.01")), late(r, terminal("sleep 0.02")), llmtest.Reply{Text: "well", End: llmtest.Hang})
 			}
@@ -87,7 +108,15 @@ func TestATeamStopsAtAnyMoment(t *testing.T) {
 			if res := <-over; res.Outcome != turn.Interrupted {
 				t.Errorf("result = %+v, want the outcome %d", res, turn.Interrupted)
 			}
-			nothingRuns(t, w, len(w.llm.Requests()))
+			then := made.Load()
+			if n := open.Load(); n != 0 {
+				t.Errorf("%d calls are open", n)
+			}
+			nothingRuns(t, w)
+			w.close()
+			if n := made.Load(); n != then {
+				t.Errorf("%d calls followed", n-then)
+			}
 		})
 	}
 }

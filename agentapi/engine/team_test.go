@@ -134,21 +134,21 @@ func TestStoppingATeamStopsAllOfIt(t *testing.T) {
 			if res := <-over; res.Outcome != turn.Interrupted {
 				t.Errorf("result = %+v, want the outcome %d", res, turn.Interrupted)
 			}
-			nothingRuns(t, w, calls)
+			nothingRuns(t, w)
+			if n := len(w.llm.Requests()); n != calls {
+				t.Errorf("%d calls were made, want %d", n, calls)
+			}
 		})
 	}
 }
 
-// nothingRuns fails if an LLM call is open, or if there were more than some.
-func nothingRuns(t *testing.T, w *world, calls int) {
+// nothingRuns fails if an LLM call is open, or a member runs.
+func nothingRuns(t *testing.T, w *world) {
 	t.Helper()
 	for _, r := range w.llm.Requests() {
 		r.Wait(t)
 	}
 	w.status(event.Paused)
-	if n := len(w.llm.Requests()); n != calls {
-		t.Errorf("%d calls were made, want %d", n, calls)
-	}
 	for _, file := range children(t, w) {
 		data, err := os.ReadFile(file)
 		if err != nil || strings.Contains(string(data), `"execution_status":"running"`) {
@@ -369,5 +369,31 @@ func TestALeadsMemberAsksForItsAction(t *testing.T) {
 	}
 	if body := string(callsOf(w, "lead")[1].Body); !strings.Contains(body, "gamma did it") || !strings.Contains(body, "alpha knows") {
 		t.Errorf("the lead was asked %s", body)
+	}
+}
+
+// TestMembersFollowTheConfirmationsOfTheirTeam changes them between two messages, also for a
+// member whose file is removed.
+func TestMembersFollowTheConfirmationsOfTheirTeam(t *testing.T) {
+	t.Parallel()
+	w, agents := teamWorld(t, true)
+	w.llm.On(llmtest.Model("alpha"), terminal("touch one"), llmtest.Text("done"), terminal("touch two"), llmtest.Text("done"))
+	for _, name := range []string{"beta", "gamma", "lead"} {
+		w.llm.On(llmtest.Model(name), llmtest.Text("one"), llmtest.Text("two"))
+	}
+	confirm := func(mode agentapi.Confirmation) {
+		t.Helper()
+		if err := w.open().Confirm(w.ctx(), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res := w.say("go"); res.Outcome != turn.Finished || !made(w, "one") {
+		t.Errorf("result = %+v", res)
+	}
+	confirm(agentapi.ConfirmAlways)
+	delete(agents, "alpha") // its conversation stays
+	waitsFor(t, w.say("go on"), "alpha: $ touch two")
+	if res := w.play(accept); res.Outcome != turn.Finished || !made(w, "two") {
+		t.Errorf("result = %+v", res)
 	}
 }

@@ -102,7 +102,7 @@ func (t *tasks) goOn(ctx context.Context, a subagent.Args, call tool.Call) (suba
 	case status != event.Waiting:
 		return subagent.Outcome{ID: id, Text: goneText, Failed: true}, conv.Close()
 	}
-	r := taskRun{id: id, label: t.label(id, a), call: call.ID, state: state, conv: conv}
+	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}
 	return t.run(ctx, r, h, turn.Input{Decision: &agentapi.Decision{Accept: true}})
 }
 

@@ -21,7 +21,7 @@ func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definit
 	var dir *store.Dir
 	var err error
 	if resume {
-		dir, err = store.Open(t.root, id, t.cfg.Options)
+		dir, err = t.reopen(ctx, id)
 	} else if dir, err = t.made(ctx, task, id, d); err == nil {
 		t.cfg.Vault.Copy(id, t.env.Conversation)
 	}

@@ -204,7 +204,7 @@ func (t *tasks) do(ctx context.Context, a subagent.Args, call tool.Call) (subage
 	if err != nil {
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
-	r := taskRun{id: id, label: t.label(id, a), call: call.ID, state: state, conv: conv}
+	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}
 	return t.run(ctx, r, h, turn.Input{Message: message})
 }
 
@@ -216,10 +216,10 @@ type taskRun struct {
 }
 
 // label is what a task is called for people: the member of a team that does it.
-func (t *tasks) label(id string, a subagent.Args) string {
+func (t *tasks) label(id string, state *taskState, a subagent.Args) string {
 	switch {
 	case t.env.Team != nil:
-		return a.Type
+		return state.agent
 	case a.Description != "":
 		return a.Description
 	}

@@ -3,6 +3,7 @@ package delegation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -86,6 +87,28 @@ func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member
 	maps.Copy(state.Tags, made.Tags)
 	now := t.cfg.Now()
 	return store.Create(t.root, state, store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}, t.cfg.Options)
+}
+
+// reopen opens the directory of a task again. What waits for a person in a member of a team
+// follows the policy that the team has now.
+func (t *tasks) reopen(ctx context.Context, id string) (*store.Dir, error) {
+	dir, err := store.Open(t.root, id, t.cfg.Options)
+	if err != nil || t.env.Team == nil {
+		return dir, err
+	}
+	parent, err := t.env.Host.Stored(ctx)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	own := agentapi.ConfirmationOf(dir.State.ConfirmationPolicy) // of a member that is not there any more
+	if m, ok := t.env.Team.Member(dir.State.Tags[tag.Subagent]); ok {
+		if made, err := t.cfg.Member(ctx, m.Profile, t.env.Workspace, ""); err == nil {
+			own = made.Confirm
+		}
+	}
+	dir.State.ConfirmationPolicy, dir.State.SecurityAnalyzer = parent.ConfirmationPolicy, parent.SecurityAnalyzer
+	stricter(&dir.State, own)
+	return dir, nil
 }
 
 // stricter makes the actions of a mode wait for a person, too.
