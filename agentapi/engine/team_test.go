@@ -397,3 +397,19 @@ func TestMembersFollowTheConfirmationsOfTheirTeam(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 }
+
+// TestALeadAsksForItsTasksAndAMemberForItsAction has all actions confirmed, those of the lead
+// first.
+func TestALeadAsksForItsTasksAndAMemberForItsAction(t *testing.T) {
+	t.Parallel()
+	w, _ := teamWorld(t, false, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
+	w.llm.On(llmtest.Model("lead"), handOut("alpha"), llmtest.Text("done"))
+	w.llm.On(llmtest.Model("alpha"), terminal("touch asked"), llmtest.Text("alpha did it"))
+	if res := w.say("go"); res.Outcome != turn.Waiting || len(res.Waiting) != 1 || res.Waiting[0].Tool != "task" {
+		t.Fatalf("result = %+v, want it to wait for the task", res)
+	}
+	waitsFor(t, w.play(accept), "alpha: $ touch asked")
+	if res := w.play(accept); res.Answer != "done" || !made(w, "asked") {
+		t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
+	}
+}
