@@ -413,3 +413,21 @@ func TestALeadAsksForItsTasksAndAMemberForItsAction(t *testing.T) {
 		t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
 	}
 }
+
+// TestAMemberThatIsBackAnswersAgain has its file broken for the first message.
+func TestAMemberThatIsBackAnswersAgain(t *testing.T) {
+	t.Parallel()
+	w, agents := teamWorld(t, true)
+	for _, name := range []string{"alpha", "beta", "gamma", "lead"} {
+		w.llm.On(llmtest.Model(name), llmtest.Text(name+" answers"))
+	}
+	alpha := agents["alpha"]
+	delete(agents, "alpha")
+	if res := w.say("go"); !strings.HasPrefix(res.Answer, "lead answers\n\nWithout an answer: alpha (") {
+		t.Errorf("result = %+v, want it to name alpha", res)
+	}
+	agents["alpha"] = alpha
+	if res := w.say("again"); res.Answer != "lead answers" || len(callsOf(w, "alpha")) != 1 {
+		t.Errorf("result = %+v, alpha was asked %d times", res, len(callsOf(w, "alpha")))
+	}
+}

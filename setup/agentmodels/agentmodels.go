@@ -129,7 +129,7 @@ func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error
 	}
 	teams, problems := definition.LoadTeams(ctx, definition.TeamDirs(r.cfg.Project, r.cfg.Home)...)
 	l.problems = append(l.problems, problems...)
-	l.addTeams(teams, r.known(llms))
+	l.addTeams(teams)
 	l.problems = append(l.problems, LeftOut(r.cfg.Project, r.user())...)
 	slices.SortFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return l.entries, l.problems, nil

@@ -19,15 +19,13 @@ import (
 const Team Kind = "team"
 
 // addTeams adds the teams, once all agents are known.
-func (l *listing) addTeams(teams []definition.Definition, known definition.Known) {
+func (l *listing) addTeams(teams []definition.Definition) {
 	for _, d := range teams {
 		if Slug(d.Name) == "" {
 			l.unused(d.Path, d.Line("name"), d.Name, "the name has no letter and no digit", "write a name of letters, digits, dots and dashes")
 			continue
 		}
-		for _, p := range definition.Check(d, definition.Known{Tools: known.Tools}) {
-			l.problems = append(l.problems, p)
-		}
+		l.problems = append(l.problems, definition.Check(d, definition.Known{})...)
 		l.problems = append(l.problems, limits(d)...)
 		if path := l.cycle(d.Name, d, teams, map[string]bool{}); path != nil {
 			l.unusedTeam(d, "members", "the team is a member of itself: "+strings.Join(path, " > "), "remove "+quoted(path[1])+" from its members")

@@ -32,7 +32,7 @@ func (t *tasks) suspend(ctx context.Context, r taskRun) (*tool.WaitingError, err
 	err := r.conv.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
 		all = maps.Clone(now)
 		all[tag.Call] = mark
-		return all, all
+		return all, tag.Others(all)
 	})
 	if err != nil {
 		return nil, err

@@ -172,6 +172,16 @@ func (t *tasks) begin(agent, resume string) (id string, state *taskState, err er
 	return resume, state, nil
 }
 
+// forget drops a task whose conversation was never made: it cannot be resumed.
+func (t *tasks) forget(id string, state *taskState) {
+	if store.Exists(t.root, state.conversation) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.known, id)
+}
+
 func (t *tasks) end(state *taskState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,6 +212,7 @@ func (t *tasks) do(ctx context.Context, a subagent.Args, call tool.Call) (subage
 	defer t.end(state)
 	h, conv, err := t.enter(ctx, id, state.conversation, d, a.Resume != "")
 	if err != nil {
+		t.forget(id, state)
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
 	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}

@@ -181,7 +181,8 @@ const maxReason = 200
 func reasons(failed []answer) string {
 	list := make([]string, len(failed))
 	for i, a := range failed {
-		why := truncate.Within(strings.Join(strings.Fields(a.text), " "), maxReason, "…")
+		words := strings.FieldsFunc(a.text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+		why := truncate.Within(strings.Join(words, " "), maxReason, "…")
 		list[i] = a.name + " (" + strings.TrimSuffix(why, ".") + ")"
 	}
 	return strings.Join(list, ", ")

@@ -125,7 +125,7 @@ func TestATeamWithoutAnAnswerFails(t *testing.T) {
 	m := &model{text: "made up"}
 	panel := panelOf(t, m)
 	req, resp := asked(t, panel)
-	_, err := panel.Generate(t.Context(), answered(req, resp, "failed: no key", "failed: "+strings.Repeat("long ", 100)), nil)
+	_, err := panel.Generate(t.Context(), answered(req, resp, "failed: no\n\x1b key", "failed: "+strings.Repeat("long ", 100)), nil)
 	if err == nil || !strings.Contains(err.Error(), "ann (no key), bob (long long") || len(err.Error()) > 400 || m.got.Messages != nil {
 		t.Errorf("error = %v, the model was asked %+v", err, m.got)
 	}
