@@ -213,6 +213,7 @@ func (t *tasks) do(ctx context.Context, a subagent.Args, call tool.Call) (subage
 	h, conv, err := t.enter(ctx, id, state.conversation, d, a.Resume != "")
 	if err != nil {
 		t.forget(id, state)
+		t.cfg.Log.Warn("a sub-agent could not work", "conversation", t.env.Conversation, "task", id, "agent", d.Name, "err", err)
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
 	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}

@@ -34,7 +34,8 @@ type Panel struct {
 	team *Team
 
 	mu     sync.Mutex
-	images []string // of the message that the members were asked last
+	asked  string   // the message that the members were asked last
+	images []string // of that message
 }
 
 // NewPanel makes the panel of a conversation over the models that it has.
@@ -147,9 +148,9 @@ func (p *Panel) ask(req llm.Request) (llm.Response, error) {
 		}
 		break
 	}
-	p.mu.Lock()
-	p.images = images
-	p.mu.Unlock()
+	if !p.begin(req.Answers, images) {
+		return llm.Response{}, &failure.LimitError{Code: codeFailed, Detail: lostText}
+	}
 	resp := llm.Response{ID: "team_" + req.Answers, Message: event.LLMMessage{Role: "assistant"}}
 	for i, member := range p.team.Members {
 		args, err := plainjson.Marshal(map[string]string{
@@ -161,6 +162,20 @@ func (p *Panel) ask(req llm.Request) (llm.Response, error) {
 		resp.Message.ToolCalls = append(resp.Message.ToolCalls, event.ToolCall{ID: callID(req.Answers, i), Name: taskTool, Arguments: string(args), Origin: "completion"})
 	}
 	return resp, nil
+}
+
+// lostText is why a run fails whose history was shortened before the answers were joined.
+const lostText = "The answers of the members do not fit into the context of the team's LLM. " +
+	"Use an LLM with a larger context for the team, name fewer members, or raise max_size of the condenser."
+
+// begin notes that the members are asked a message; false if they were asked the same one
+// before, whose answers are not in the history any more.
+func (p *Panel) begin(message string, images []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	again := p.asked == message
+	p.asked, p.images = message, images
+	return !again
 }
 
 // memberOf is the member that a call asks; "" for another call.

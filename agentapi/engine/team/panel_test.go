@@ -97,6 +97,22 @@ func TestAllMembersAreAskedWithoutACallOfTheModel(t *testing.T) {
 	}
 }
 
+// TestMembersAreAskedOnce has a history that was shortened before the answers were joined.
+func TestMembersAreAskedOnce(t *testing.T) {
+	t.Parallel()
+	m := &model{text: "made up"}
+	panel := panelOf(t, m)
+	req, _ := asked(t, panel)
+	_, err := panel.Generate(t.Context(), req, nil)
+	if err == nil || !strings.Contains(err.Error(), "do not fit into the context") || m.got.Messages != nil {
+		t.Errorf("error = %v, the model was asked %+v", err, m.got)
+	}
+	req.Answers = "another message"
+	if resp, err := panel.Generate(t.Context(), req, nil); err != nil || len(resp.Message.ToolCalls) != 2 {
+		t.Errorf("the next message is answered with %+v, %v", resp, err)
+	}
+}
+
 // TestOnlyMembersThatTheTextDoesNotNameAreAdded has bob fail.
 func TestOnlyMembersThatTheTextDoesNotNameAreAdded(t *testing.T) {
 	t.Parallel()
