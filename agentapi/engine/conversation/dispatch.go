@@ -115,10 +115,7 @@ func (r *run) execute(open []event.Event) (outcome, error) {
 	if err != nil {
 		return more, err
 	}
-	calls := make([]batch.Call, len(actions))
-	for i, e := range actions {
-		calls[i] = r.agent.call(e)
-	}
+	calls := r.agent.calls(actions)
 	if !r.saved {
 		if err := r.saveRunning(); err != nil {
 			return more, err
@@ -166,6 +163,15 @@ func sandboxError(results []batch.Result) error {
 
 const concealedText = "This call was not run: its arguments contained the value of a secret, which is never stored, " +
 	"and the conversation was closed before the call was confirmed. Make the call again, with the name of the secret, such as $NAME, in place of its value."
+
+// calls makes calls of actions.
+func (a *agent) calls(actions []event.Event) []batch.Call {
+	calls := make([]batch.Call, len(actions))
+	for i, e := range actions {
+		calls[i] = a.call(e)
+	}
+	return calls
+}
 
 // call is an action that can be run. One whose tool is not there any more, or
 // was never here, is answered in its place, and so is one whose arguments are
