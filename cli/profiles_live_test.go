@@ -175,8 +175,15 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 		}
 	}
 	for name := range answers {
-		if n := asked[name]; n != 1 && (n != 0 || !slices.Contains(late, name)) { // its time may end before it is reached
-			t.Errorf("%s is asked %d times", name, n)
+		least, most := 1, 1
+		if slices.Contains(late, name) {
+			least = 0 // its time may end before it is reached
+		}
+		if name == "loads" {
+			most = 2 // a server that loads is asked each second, and the limit is one second
+		}
+		if n := asked[name]; n < least || n > most {
+			t.Errorf("%s is asked %d times, want %d to %d", name, n, least, most)
 		}
 	}
 }
