@@ -193,7 +193,7 @@ func TestFlagsStay(t *testing.T) {
 		"server add": "default key-stdin kind no-check replace url", "server import": "replace", "server list": "", "server remove": "yes", "server test": "", "server use": "",
 		"login": "key-store no-browser url", "logout": "key-store",
 		"agents list": "", "agents show": "", "agents check": "", "agents new": "description llm project tools",
-		"tokens create": "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"tokens create": "all-conversations budget chat-by confirm expires model native tokens workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {
