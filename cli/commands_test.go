@@ -192,7 +192,7 @@ func TestFlagsStay(t *testing.T) {
 		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
 		"server add": "default key-stdin kind no-check replace url", "server import": "replace", "server list": "", "server remove": "yes", "server test": "", "server use": "",
 		"login": "key-store no-browser url", "logout": "key-store",
-		"agents list": "", "agents show": "", "agents check": "", "agents new": "description llm project tools",
+		"agents list": "", "agents show": "", "agents check": "", "agents new": "description lead llm members mode project tools",
 		"tokens create": "all-conversations budget chat-by confirm expires model native tokens workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}

@@ -63,7 +63,8 @@ func TestATurnEndsWithItsGoal(t *testing.T) {
 	}{
 		"in the third round": {
 			[]llmtest.Reply{llmtest.Text("One."), llmtest.Text(missing), terminal("echo two"), llmtest.Finish("Two."), llmtest.Text("No: " + missing), llmtest.Text("Three."), llmtest.Text(reached)},
-			5, end{"Three.", event.GoalComplete, "", 3, turn.Finished},
+			5,
+			end{"Three.", event.GoalComplete, "", 3, turn.Finished},
 			[]string{
 				"Goal: 5 rounds at most", "Goal: not reached in round 1 of 5: the [31mroof", "Goal: not reached in round 2 of 5: the [31mroof",
 				"Goal: reached in round 3 of 5",
@@ -71,22 +72,26 @@ func TestATurnEndsWithItsGoal(t *testing.T) {
 		},
 		"never": {
 			[]llmtest.Reply{llmtest.Text("One."), llmtest.Text(missing), llmtest.Text("Two."), llmtest.Text(missing)},
-			2, end{"Two.", event.GoalCapped, "the [31mroof", 2, turn.Finished},
+			2,
+			end{"Two.", event.GoalCapped, "the [31mroof", 2, turn.Finished},
 			[]string{"Goal: 2 rounds at most", "Goal: not reached in round 1 of 2: the [31mroof", "Goal: not reached in 2 rounds: the [31mroof"},
 		},
 		"the judge writes nonsense": {
 			[]llmtest.Reply{llmtest.Text("One."), llmtest.Text("hard to say")},
-			1, end{"One.", event.GoalCapped, "The judge gave no verdict that can be read.", 1, turn.Finished},
+			1,
+			end{"One.", event.GoalCapped, "The judge gave no verdict that can be read.", 1, turn.Finished},
 			[]string{"Goal: 1 round at most", "Goal: not reached in 1 round: The judge gave no verdict that can be read."},
 		},
 		"the judge fails": {
 			[]llmtest.Reply{llmtest.Text("One."), llmtest.Fail(400, "no judge today")},
-			3, end{"One.", event.GoalInterrupted, "no judge today", 0, turn.Finished},
+			3,
+			end{"One.", event.GoalInterrupted, "no judge today", 0, turn.Finished},
 			[]string{"Goal: 3 rounds at most", "Goal: stopped after 0 of 3 rounds", "Goal: the judge failed: no judge today"},
 		},
 		"a run fails": {
 			[]llmtest.Reply{llmtest.Text("One."), llmtest.Text(missing), llmtest.Fail(400, "no agent today")},
-			3, end{"One.", event.GoalInterrupted, "no agent today", 1, turn.Failed},
+			3,
+			end{"One.", event.GoalInterrupted, "no agent today", 1, turn.Failed},
 			[]string{"Goal: 3 rounds at most", "Goal: not reached in round 1 of 3: the [31mroof", "Goal: stopped after 1 of 3 rounds"},
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/cli/chat/answer"
 	"github.com/ohgw/ohgw/cli/kit"
@@ -65,6 +66,21 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 		f, ok := errors.AsType[*fault.Error](tt.chat.unfinished(waits))
 		if want := "continue with " + tt.once + " (or no)"; !ok || f.Hint != want {
 			t.Errorf("%s: error = %+v, want the hint %q", name, f, want)
+		}
+	}
+}
+
+func TestWhatToDoAboutABusyGateway(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*gateway.Error{
+		"try again":       {Kind: gateway.Busy},
+		"try again in 4s": {Kind: gateway.Busy, RetryAfter: 4 * time.Second},
+		"see what is spent: ohgw tokens list; use a token with a higher limit, or try again in 3h0m0s": {
+			Kind: gateway.Busy, Code: "insufficient_quota", RetryAfter: 3 * time.Hour,
+		},
+	} {
+		if got := busyHint(e); got != want {
+			t.Errorf("the hint for %+v is %q, want %q", e, got, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ var classes = map[fault.Code][]string{
 		"invalid_structured_output",
 	},
 	fault.Unreachable:   {"agent_server_unavailable"},
-	fault.Budget:        {"run_timeout"},
+	fault.Budget:        {"run_timeout", "insufficient_quota"},
 	fault.Refused:       {"sandbox_unavailable"},
 	fault.Configuration: {"model_not_found", "agent_error"},
 	fault.Failed: {

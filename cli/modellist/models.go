@@ -26,9 +26,9 @@ func New(a *kit.App) *cobra.Command {
 		Long: kit.Long(`
 Lists the models of the running daemon (GET /v1/models). If none is running, it
 lists those that a daemon would have now. Use the ids in a client: "openhands"
-is OpenHands' active profile, "openhands_NAME" is the profile NAME, and
-"openhands_agent_NAME" the agent NAME, and "openhands_team_NAME" the team NAME. A
-token that is limited to models sees only those.
+is OpenHands' active profile, "openhands_NAME" is the profile NAME,
+"openhands_agent_NAME" the agent NAME, and "openhands_team_NAME" the team NAME.
+A token that is limited to models sees only those.
 
 The key is OHGW_API_KEY, otherwise the default token. With --json the command
 prints the daemon's answer unchanged.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Refused),

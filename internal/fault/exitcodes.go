@@ -72,7 +72,7 @@ func OfGateway(code string) Code {
 		return Agent
 	case "agent_server_unavailable": // also at the end of a stream, which has no status for it
 		return Unreachable
-	case "run_timeout":
+	case "run_timeout", "insufficient_quota":
 		return Budget
 	case "sandbox_unavailable":
 		return Refused
