@@ -2,11 +2,13 @@ package boxes_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -252,19 +254,40 @@ func namespaces(pid string) (found []string) {
 	return found
 }
 
-// inNamespaces counts the processes that have one of these namespaces.
-func inNamespaces(t *testing.T, wanted map[string]bool) (n int) {
+// inNamespaces finds the processes that have one of these namespaces: their ids with the
+// times of their starts. The names of namespaces are given again, to those of other programs,
+// when they are gone.
+func inNamespaces(t *testing.T, wanted map[string]bool) map[string]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		t.Fatal(err)
 	}
+	found := map[string]bool{}
 	for _, entry := range entries {
-		if slices.ContainsFunc(namespaces(entry.Name()), func(name string) bool { return wanted[name] }) {
-			n++
+		if !slices.ContainsFunc(namespaces(entry.Name()), func(name string) bool { return wanted[name] }) {
+			continue
+		}
+		if start := startOf(entry.Name()); start != "" {
+			found[entry.Name()+" "+start] = true
 		}
 	}
-	return n
+	return found
+}
+
+// startOf is when a process has started, in ticks since the start of the system; "" if it
+// is gone.
+func startOf(pid string) string {
+	const start = 19 // among the fields behind the name of the program
+	data, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) <= start {
+		return ""
+	}
+	return fields[start]
 }
 
 func TestNothingOutlivesOhgw(t *testing.T) {
@@ -316,8 +339,9 @@ func outlived(t *testing.T, level sandbox.Level) {
 	for _, name := range namespaces("self") {
 		delete(own, name)
 	}
-	if level == sandbox.Full && (len(own) < 4*doomedBoxes || inNamespaces(t, own) < 4*doomedBoxes) {
-		t.Fatalf("%d namespaces with %d processes", len(own), inNamespaces(t, own))
+	before := inNamespaces(t, own)
+	if level == sandbox.Full && (len(own) < 4*doomedBoxes || len(before) < 4*doomedBoxes) {
+		t.Fatalf("there are %d namespaces with %d processes", len(own), len(before))
 	}
 	killed := time.Now()
 	if err := cmd.Process.Kill(); err != nil {
@@ -329,7 +353,8 @@ func outlived(t *testing.T, level sandbox.Level) {
 	_ = cmd.Wait()
 	waittest.Until(t, waittest.Patience, "no process has the namespaces of a box", func() (any, bool) {
 		left := inNamespaces(t, own)
-		return left, left == 0
+		maps.DeleteFunc(left, func(process string, _ bool) bool { return !before[process] })
+		return len(left), len(left) == 0
 	})
 	t.Logf("everything was gone after %v", time.Since(killed).Round(time.Millisecond))
 }
