@@ -72,15 +72,21 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 
 func TestWhatToDoAboutABusyGateway(t *testing.T) {
 	t.Parallel()
-	for want, e := range map[string]*gateway.Error{
-		"try again":       {Kind: gateway.Busy},
-		"try again in 4s": {Kind: gateway.Busy, RetryAfter: 4 * time.Second},
-		"see what is spent: ohgw tokens list; use a token with a higher limit, or try again in 3h0m0s": {
-			Kind: gateway.Busy, Code: "insufficient_quota", RetryAfter: 3 * time.Hour,
-		},
+	const quota = "see what is spent: ohgw tokens list; use a token with a higher limit, or wait until this one renews"
+	for _, tt := range []struct {
+		err  gateway.Error
+		code fault.Code
+		hint string
+	}{
+		{gateway.Error{Kind: gateway.Busy, Code: "rate_limit_exceeded"}, fault.Failed, "try again"},
+		{gateway.Error{Kind: gateway.Busy, Code: "rate_limit_exceeded", RetryAfter: 4 * time.Second}, fault.Failed, "try again in 4s"},
+		{gateway.Error{Kind: gateway.Busy, Code: "insufficient_quota", RetryAfter: time.Minute}, fault.Budget, quota},
+		{gateway.Error{Kind: gateway.Failed, Code: "insufficient_quota"}, fault.Budget, quota},
 	} {
-		if got := busyHint(e); got != want {
-			t.Errorf("the hint for %+v is %q, want %q", e, got, want)
+		c := session{opts: &options{}}
+		f, ok := errors.AsType[*fault.Error](c.faultOf(&tt.err))
+		if !ok || f.Code != tt.code || f.Hint != tt.hint {
+			t.Errorf("the error for %+v is %+v, want the code %d and the hint %q", tt.err, f, tt.code, tt.hint)
 		}
 	}
 }

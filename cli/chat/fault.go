@@ -40,23 +40,17 @@ func (c *session) faultOf(err error) error {
 	case gateway.Locked:
 		f.Hint = "use a token of it: " + running.NewKey
 	case gateway.Busy:
-		f.Hint = busyHint(e)
+		f.Hint = "try again"
+		if e.RetryAfter > 0 {
+			f.Hint = fmt.Sprintf("try again in %s", e.RetryAfter)
+		}
 	case gateway.Refused:
 		f.Hint = refusedHint(e.Code)
 	}
+	if e.Code == "insufficient_quota" { // as the answer, or at the end of a stream
+		f.Hint = "see what is spent: ohgw tokens list; use a token with a higher limit, or wait until this one renews"
+	}
 	return f
-}
-
-// busyHint is what to do about a question that the gateway takes later.
-func busyHint(e *gateway.Error) string {
-	again := "try again"
-	if e.RetryAfter > 0 {
-		again += fmt.Sprintf(" in %s", e.RetryAfter)
-	}
-	if e.Code == "insufficient_quota" {
-		return "see what is spent: ohgw tokens list; use a token with a higher limit, or " + again
-	}
-	return again
 }
 
 // refusedHint is what to do about a question that cannot be asked like this.
