@@ -28,7 +28,8 @@ func (a listedAgent) isModel() bool {
 
 // agents lists the server's agent profiles. A server that has none makes one of its
 // settings when it is asked for the list, and an LLM profile with it. So one whose
-// settings name no active agent profile is not asked.
+// settings name no active agent profile is not asked. One that cannot list them has its LLM
+// profiles all the same.
 func (b *Backend) agents(ctx context.Context, v version, settings object) ([]listedAgent, error) {
 	if v < sinceLaunchAddition || settings.text("active_agent_profile_id") == "" {
 		return nil, nil
@@ -39,6 +40,10 @@ func (b *Backend) agents(ctx context.Context, v version, settings object) ([]lis
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	_, err := b.client.do(limited, request{method: http.MethodGet, path: "/api/agent-profiles", out: &list})
+	if answered(err) > 0 {
+		b.log.WarnContext(ctx, "the agent-server does not list its agent profiles; only its LLM profiles are models", "err", err)
+		return nil, nil
+	}
 	return list.Profiles, b.fault(ctx, "list its agent profiles", err)
 }
 

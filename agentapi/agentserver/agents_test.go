@@ -74,6 +74,21 @@ func TestAListOfModelsMakesNoAgentProfile(t *testing.T) {
 	})
 }
 
+// TestAServerThatCannotListItsAgentsHasItsProfiles has one whose agent profiles are broken
+// for a moment.
+func TestAServerThatCannotListItsAgentsHasItsProfiles(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.SaveAgent("reviewer", agentProfile("fast"))
+		w.Fail("GET", "/api/agent-profiles", 1, 500, `{"detail":"Internal Server Error"}`)
+		for _, want := range [][]string{{"fast"}, {"agent_reviewer", "fast"}} {
+			if diff := cmp.Diff(want, w.names(t)); diff != "" {
+				t.Errorf("models, -want +got:\n%s", diff)
+			}
+		}
+	})
+}
+
 func TestACopyOfAConversationWithAnAgentKeepsIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
