@@ -11,14 +11,14 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // limitedWorld has an agent with sub-agents, whose runs may take an amount. A call costs 60
 // cents, and has 110 tokens.
-func limitedWorld(t *testing.T, limit spending.Amount) *world {
+func limitedWorld(t *testing.T, limit budget.Amount) *world {
 	t.Helper()
 	w, agents := agentWorld(t, realTools, func(c *engine.Config) { withModel(c, func(m llm.Model) llm.Model { return priced{m} }) })
 	agents["reviewer"] = engine.Agent{
@@ -45,7 +45,7 @@ func steps() (list []llmtest.Reply) {
 
 func TestASubAgentHasWhatIsLeftOfItsParentsLimits(t *testing.T) {
 	t.Parallel()
-	for name, limit := range map[string]spending.Amount{"money": {Cost: 2.4}, "tokens": {Tokens: 440}, "both": {Cost: 100, Tokens: 400}} {
+	for name, limit := range map[string]budget.Amount{"money": {Cost: 2.4}, "tokens": {Tokens: 440}, "both": {Cost: 100, Tokens: 400}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := limitedWorld(t, limit)
@@ -66,7 +66,7 @@ func TestASubAgentHasWhatIsLeftOfItsParentsLimits(t *testing.T) {
 
 func TestSubAgentsAtTheSameTimeShareWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	w := limitedWorld(t, spending.Amount{Cost: 3})
+	w := limitedWorld(t, budget.Amount{Cost: 3})
 	four := make([]llmtest.Call, 4)
 	for i := range four {
 		four[i] = llmtest.Call{Name: "task", Args: `{"prompt":"go on"}`}
@@ -101,7 +101,7 @@ func (m *meter) Took(cost float64, _ int64) string {
 
 func TestTheMeterOfAMessageEndsItsRun(t *testing.T) {
 	t.Parallel()
-	w := limitedWorld(t, spending.Amount{})
+	w := limitedWorld(t, budget.Amount{})
 	m := &meter{allows: 1.7}
 	endless(w)
 	res := w.play(turn.Input{Message: agentapi.Message{Text: "go", Meter: m}})

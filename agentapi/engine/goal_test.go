@@ -10,9 +10,9 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -204,7 +204,7 @@ func TestAMessageThatAHookRefusesHasNoGoal(t *testing.T) {
 // cents.
 func TestTheMeterOfAMessageHasAllRunsOfItsGoal(t *testing.T) {
 	t.Parallel()
-	w := limitedWorld(t, spending.Amount{})
+	w := limitedWorld(t, budget.Amount{})
 	goal := &agentapi.Goal{Objective: "all tests pass", Rounds: 5}
 	m := &meter{allows: 100}
 	w.llm.Reply(llmtest.Text("One."), llmtest.Text(missing), llmtest.Text("Two."), llmtest.Text(reached))

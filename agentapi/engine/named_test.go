@@ -14,9 +14,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -209,7 +209,7 @@ func TestAnAgentAsksForMoreConfirmationsButNeverForFewer(t *testing.T) {
 func TestTheBudgetOfAnAgentIsThatOfEachRun(t *testing.T) {
 	t.Parallel()
 	w, agents := agentWorld(t, func(c *engine.Config) { withModel(c, func(m llm.Model) llm.Model { return priced{m} }) })
-	agents["reviewer"] = engine.Agent{Profile: "main", MaxRun: spending.Amount{Cost: 1}, MaxIterations: 7}
+	agents["reviewer"] = engine.Agent{Profile: "main", MaxRun: budget.Amount{Cost: 1}, MaxIterations: 7}
 	w.begin("agent_reviewer")
 	for range 2 { // each run may spend it
 		w.llm.Reply(terminal("echo 1"), terminal("echo 2"))

@@ -13,11 +13,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // Agents are the agents that are models besides the profiles.
@@ -39,8 +39,8 @@ type Agent struct {
 	Settings json.RawMessage
 	// Secrets are the names of the user's secrets that the agent may have; nil: all.
 	Secrets       *[]string
-	MaxIterations int             // of a run; 0: as the settings say
-	MaxRun        spending.Amount // of a run
+	MaxIterations int           // of a run; 0: as the settings say
+	MaxRun        budget.Amount // of a run
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
 	Confirm agentapi.Confirmation
 	Team    *team.Team // whose conversation it is; nil for an agent
@@ -143,7 +143,7 @@ func (s Settings) of(a Agent) (Settings, error) {
 // reopened returns the settings for a conversation that goes on: those of its agent,
 // as they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
-func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, run spending.Amount) {
+func (r *roster) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, run budget.Amount) {
 	run = tag.Limits(s.Tags)
 	name := s.Tags[tag.Agent]
 	if name == "" {

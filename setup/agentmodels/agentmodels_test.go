@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/setup/agentmodels"
@@ -156,7 +156,7 @@ func TestADefinitionBecomesSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Profile != "fast" || a.MaxIterations != 5 || a.MaxRun != (spending.Amount{Cost: 2, Tokens: 30000}) || a.Confirm != agentapi.ConfirmRisky {
+	if a.Profile != "fast" || a.MaxIterations != 5 || a.MaxRun != (budget.Amount{Cost: 2, Tokens: 30000}) || a.Confirm != agentapi.ConfirmRisky {
 		t.Errorf("agent = %+v", a)
 	}
 	var got, want any

@@ -17,8 +17,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -135,7 +135,7 @@ func ofRecipe(e Entry, launch openhands.Launch) (engine.Agent, error) {
 
 func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 	d := e.Definition
-	a := engine.Agent{Name: e.Name, Profile: e.LLM, MaxIterations: d.MaxIterations, MaxRun: spending.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens}}
+	a := engine.Agent{Name: e.Name, Profile: e.LLM, MaxIterations: d.MaxIterations, MaxRun: budget.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens}}
 	switch d.Permission {
 	case definition.AlwaysConfirm:
 		a.Confirm = agentapi.ConfirmAlways

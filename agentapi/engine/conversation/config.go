@@ -13,10 +13,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -56,7 +56,7 @@ type Config struct {
 	// dollars. 0: no limit.
 	MaxCost float64
 	// MaxRun ends a run when that run, with its sub-agents, has taken that much.
-	MaxRun spending.Amount
+	MaxRun budget.Amount
 	// Unasked says that the agent does what the person has asked for, so that its calls
 	// are not confirmed: its sub-agents ask for what they do.
 	Unasked bool

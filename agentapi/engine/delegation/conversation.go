@@ -10,10 +10,10 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // enter makes the conversation of a task, or opens it again.
@@ -89,7 +89,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if d.MaxIterations > 0 {
 		state.MaxIterations = d.MaxIterations
 	}
-	tag.SetLimits(tags, spending.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens})
+	tag.SetLimits(tags, budget.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens})
 	confirmed(&state, parent, d)
 	now := t.cfg.Now()
 	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}

@@ -5,28 +5,17 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/budget"
 )
-
-// Amount is money in US dollars, and tokens of prompts and answers. As a limit, a zero field
-// limits nothing.
-type Amount struct {
-	Cost   float64
-	Tokens int64
-}
-
-func (a Amount) plus(b Amount) Amount { return Amount{a.Cost + b.Cost, a.Tokens + b.Tokens} }
-
-// Minus is the rest of an amount.
-func (a Amount) Minus(b Amount) Amount { return Amount{a.Cost - b.Cost, a.Tokens - b.Tokens} }
 
 // Allowance is what one run may take, together with the sub-agents that work for it. Unlike
 // [Sums], it may be used by several goroutines.
 type Allowance struct {
-	limit Amount
+	limit budget.Amount
 
 	mu     sync.Mutex
-	own    Amount // by the calls of the run's own models
-	tasks  Amount // by sub-agents
+	own    budget.Amount // by the calls of the run's own models
+	tasks  budget.Amount // by sub-agents
 	meters []metered
 }
 
@@ -34,21 +23,21 @@ type Allowance struct {
 type metered struct {
 	agentapi.Meter
 
-	before Amount
+	before budget.Amount
 }
 
 // NewAllowance begins the allowance of a run.
-func NewAllowance(limit Amount) *Allowance { return &Allowance{limit: limit} }
+func NewAllowance(limit budget.Amount) *Allowance { return &Allowance{limit: limit} }
 
 // Share has a meter limit what the run takes from now on.
 func (a *Allowance) Share(m agentapi.Meter) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.meters = append(a.meters, metered{m, a.own.plus(a.tasks)})
+	a.meters = append(a.meters, metered{m, a.own.Plus(a.tasks)})
 }
 
 // Own sets what the run's own models have taken so far.
-func (a *Allowance) Own(took Amount) {
+func (a *Allowance) Own(took budget.Amount) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.own = took
@@ -58,7 +47,7 @@ func (a *Allowance) Own(took Amount) {
 // learn what the run has taken.
 func (a *Allowance) Reached() (why string) {
 	a.mu.Lock()
-	took, meters := a.own.plus(a.tasks), a.meters
+	took, meters := a.own.Plus(a.tasks), a.meters
 	a.mu.Unlock()
 	switch {
 	case a.limit.Cost > 0 && took.Cost >= a.limit.Cost:
@@ -84,17 +73,17 @@ type share struct {
 	of *Allowance
 
 	mu   sync.Mutex
-	took Amount
+	took budget.Amount
 }
 
 // Took implements [agentapi.Meter].
 func (s *share) Took(cost float64, tokens int64) string {
 	s.mu.Lock()
-	more := Amount{cost, tokens}.Minus(s.took)
-	s.took = Amount{cost, tokens}
+	more := budget.Amount{Cost: cost, Tokens: tokens}.Minus(s.took)
+	s.took = budget.Amount{Cost: cost, Tokens: tokens}
 	s.mu.Unlock()
 	s.of.mu.Lock()
-	s.of.tasks = s.of.tasks.plus(more)
+	s.of.tasks = s.of.tasks.Plus(more)
 	s.of.mu.Unlock()
 	return s.of.Reached()
 }

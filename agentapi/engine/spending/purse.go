@@ -4,25 +4,28 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // Purse has the [Allowance] of the run of a conversation. As its [Sums], it belongs to the
 // goroutine of the conversation; an allowance does not.
 type Purse struct {
-	took   func() Amount  // by the conversation's own models, since it was opened
-	now    *Allowance     // of the run that goes on, or of the last one
-	open   bool           // a run goes on
-	before Amount         // what the conversation had taken when the run began
-	next   agentapi.Meter // of the run that begins next; may be nil
-	goal   *sequel        // of the goal that is pursued; nil: there is none, or it has no meter
-	ended  Amount         // what the conversation had taken when the last run ended
+	took   func() budget.Amount // by the conversation's own models, since it was opened
+	now    *Allowance           // of the run that goes on, or of the last one
+	open   bool                 // a run goes on
+	before budget.Amount        // what the conversation had taken when the run began
+	next   agentapi.Meter       // of the run that begins next; may be nil
+	goal   *sequel              // of the goal that is pursued; nil: there is none, or it has no meter
+	ended  budget.Amount        // what the conversation had taken when the last run ended
 }
 
 // NewPurse makes the purse of a conversation before its first run; took is [Sums.Took].
-func NewPurse(took func() Amount) *Purse { return &Purse{took: took, now: NewAllowance(Amount{})} }
+func NewPurse(took func() budget.Amount) *Purse {
+	return &Purse{took: took, now: NewAllowance(budget.Amount{})}
+}
 
 // Begin begins a run.
-func (p *Purse) Begin(limit Amount) {
+func (p *Purse) Begin(limit budget.Amount) {
 	p.now, p.open, p.before = NewAllowance(limit), true, p.took()
 	switch {
 	case p.next != nil:
@@ -87,14 +90,14 @@ type sequel struct {
 	meter agentapi.Meter
 
 	mu           sync.Mutex
-	before, last Amount
+	before, last budget.Amount
 }
 
 // goOn begins another run; more was taken since the end of the one before.
-func (s *sequel) goOn(more Amount) {
+func (s *sequel) goOn(more budget.Amount) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.before, s.last = s.before.plus(s.last).plus(more), Amount{}
+	s.before, s.last = s.before.Plus(s.last).Plus(more), budget.Amount{}
 }
 
 // again asks the meter once more.
@@ -108,8 +111,8 @@ func (s *sequel) again() string {
 // Took implements [agentapi.Meter].
 func (s *sequel) Took(cost float64, tokens int64) string {
 	s.mu.Lock()
-	s.last = Amount{cost, tokens}
-	sum := s.before.plus(s.last)
+	s.last = budget.Amount{Cost: cost, Tokens: tokens}
+	sum := s.before.Plus(s.last)
 	s.mu.Unlock()
 	return s.meter.Took(sum.Cost, sum.Tokens)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
@@ -21,9 +22,9 @@ import (
 // New calls are in a file of their own.
 type Sums struct {
 	usages map[string]*metrics
-	calls  int          // since the conversation was opened
-	took   Amount       // by these calls, without those of sub-agents
-	fresh  []store.Call // that are not in the file yet
+	calls  int           // since the conversation was opened
+	took   budget.Amount // by these calls, without those of sub-agents
+	fresh  []store.Call  // that are not in the file yet
 }
 
 // metrics are the totals of one usage id as OpenHands stores them.
@@ -100,7 +101,7 @@ func (s *Sums) Stored() (json.RawMessage, error) {
 func (s *Sums) Add(info llm.Info, r llm.Response, now time.Time) {
 	s.AddEmpty(info, r, now)
 	s.calls++
-	s.took = s.took.plus(Amount{r.Cost, r.Usage.PromptTokens + r.Usage.CompletionTokens})
+	s.took = s.took.Plus(budget.Amount{Cost: r.Cost, Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens})
 	one := r.Usage
 	one.ContextWindow, one.PerTurnToken = info.ContextWindow, r.Usage.PromptTokens+r.Usage.CompletionTokens
 	s.fresh = append(s.fresh, store.Call{
@@ -185,7 +186,7 @@ func (s *Sums) Replace(key string, other event.Stats) {
 func (s *Sums) Calls() int { return s.calls }
 
 // Took is what the calls of the conversation's own models have taken since it was opened.
-func (s *Sums) Took() Amount { return s.took }
+func (s *Sums) Took() budget.Amount { return s.took }
 
 // TakeFresh returns the calls since the last time, and starts another list.
 func (s *Sums) TakeFresh() []store.Call {

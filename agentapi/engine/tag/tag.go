@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
-	"github.com/ohgw/ohgw/agentapi/engine/spending"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -91,7 +91,7 @@ func WithOwn(tags, now map[string]string) map[string]string {
 }
 
 // SetLimits notes what a run may take.
-func SetLimits(tags map[string]string, limit spending.Amount) {
+func SetLimits(tags map[string]string, limit budget.Amount) {
 	if limit.Cost > 0 {
 		tags[Budget] = strconv.FormatFloat(limit.Cost, 'g', -1, 64)
 	}
@@ -101,7 +101,7 @@ func SetLimits(tags map[string]string, limit spending.Amount) {
 }
 
 // Limits reads what a run may take. What is not a number limits nothing.
-func Limits(tags map[string]string) (limit spending.Amount) {
+func Limits(tags map[string]string) (limit budget.Amount) {
 	limit.Cost, _ = strconv.ParseFloat(tags[Budget], 64)
 	limit.Tokens, _ = strconv.ParseInt(tags[Tokens], 10, 64)
 	return limit
