@@ -180,6 +180,10 @@ type OpenRequest struct {
 	// run has ended and the handle is closed. The conversation stays as it is:
 	// it can be opened again, and a later Open without Once takes this back.
 	Once bool
+	// Unkept says that the conversation does not have to outlive a loss of power. A backend
+	// in this process does not wait for the disk then. A later Open without Unkept takes
+	// this back, also for what happened before.
+	Unkept bool
 	// Profile is the Name of the [Profile] for a new conversation.
 	Profile string
 	// Workspace is the directory in which a new conversation works, on the

@@ -51,10 +51,10 @@ func (d *countingDisk) take() [][]string {
 	return syncs
 }
 
-// TestTurnAsksTheDiskThreeTimes says what a turn puts on the disk: the message
+// TestTurnAsksTheDiskFourTimes says what a turn puts on the disk: the message
 // with all that it stands on before it is acted on, the answer before it is
-// told, and the state in the end.
-func TestTurnAsksTheDiskThreeTimes(t *testing.T) {
+// told, and in the end the state and meta.json, of which one is always there.
+func TestTurnAsksTheDiskFourTimes(t *testing.T) {
 	t.Parallel()
 	disk := &countingDisk{}
 	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
@@ -85,12 +85,12 @@ func TestTurnAsksTheDiskThreeTimes(t *testing.T) {
 		}
 	}
 	w.open()
-	turn(6, 3, 3) // root, directory, state, prompt, message, names; status, answer, names; state, meta, names
+	turn(7, 3, 2, 2) // root, directory, state, meta, prompt, message, names; status, answer, names; state, names; meta, names
 	if first := disk.take(); len(first) != 0 {
 		t.Errorf("closing twice asks the disk: %q", first)
 	}
 	w.start()
-	turn(5, 3, 3) // the end of the log as it was found, message, names
+	turn(5, 3, 2, 2) // the end of the log as it was found, message, names
 }
 
 // TestTurnThatIsRemovedWritesEachFileOnce says what a short one-shot writes:

@@ -54,10 +54,10 @@ type founder struct {
 }
 
 // found makes the directory of a new conversation that is not a copy or a part of another.
-func (r *founder) found(begin func() (founding, error)) (dir *store.Dir, err error) {
+func (r *founder) found(begin func() (founding, error), disk store.Options) (dir *store.Dir, err error) {
 	f, err := begin()
 	if err == nil {
-		dir, err = f.create(r.cfg, r.vault.Seal)
+		dir, err = f.create(r.cfg, r.vault.Seal, disk)
 	}
 	if err != nil && f.undo != nil && !errors.Is(err, store.ErrExists) {
 		f.undo()
@@ -66,7 +66,7 @@ func (r *founder) found(begin func() (founding, error)) (dir *store.Dir, err err
 }
 
 // create makes the directory, and the workspace if that is not there.
-func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store.Dir, error) {
+func (f founding) create(cfg *Config, seal func(string) (string, error), disk store.Options) (*store.Dir, error) {
 	state := store.NewState(f.id, f.agent, f.workspace)
 	if f.iterations > 0 {
 		state.MaxIterations = f.iterations
@@ -88,7 +88,7 @@ func (f founding) create(cfg *Config, seal func(string) (string, error)) (*store
 	}
 	f.meta.Created = cfg.Now()
 	f.meta.Updated = f.meta.Created
-	dir, err := store.Create(cfg.Dir, state, f.meta, cfg.storeOptions())
+	dir, err := store.Create(cfg.Dir, state, f.meta, disk)
 	if err != nil && errors.Is(before, fs.ErrNotExist) {
 		_ = os.Remove(f.workspace) // made above for a conversation that is not there; it is empty
 	}

@@ -33,7 +33,7 @@ func (b *Backend) opened(ctx context.Context, req agentapi.OpenRequest, begin fu
 	return b.entered(ctx, req.ID, func(e *entry) (created bool, err error) {
 		b.table.expect(e, !req.Once)
 		if e.now != nil {
-			return false, nil
+			return false, b.keep(ctx, e, req)
 		}
 		return b.start(ctx, e, req, begin)
 	})
@@ -73,17 +73,33 @@ func (b *Backend) session(made *assembled, info agentapi.Info, release func()) *
 // conversation in it. Without begin it opens only one that is there.
 func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest, begin func() (founding, error)) (created bool, err error) {
 	var dir *store.Dir
+	disk := b.cfg.storeOptions()
+	if e.unkept = nil; req.Unkept {
+		e.unkept = &store.Unkept{}
+		disk.Unkept = e.unkept
+	}
 	if err = store.ErrNotFound; !req.New {
-		dir, err = store.Open(b.cfg.Dir, req.ID, b.cfg.storeOptions())
+		dir, err = store.Open(b.cfg.Dir, req.ID, disk)
 	}
 	if errors.Is(err, store.ErrNotFound) && begin != nil {
 		created = true
-		dir, err = b.founder.found(begin)
+		dir, err = b.founder.found(begin, disk)
 	}
 	if err != nil {
 		return false, b.opening.Explain(ctx, req.ID, err)
 	}
 	return created, b.enter(ctx, e, dir, req)
+}
+
+// keep has the disk keep an open conversation, unless its client does not need that.
+func (b *Backend) keep(ctx context.Context, e *entry, req agentapi.OpenRequest) error {
+	if e.unkept == nil || req.Unkept {
+		return nil
+	}
+	if err := e.unkept.Keep(); err != nil {
+		return b.opening.Explain(ctx, req.ID, err)
+	}
+	return nil
 }
 
 // enter makes the conversation of an open directory that of an entry.

@@ -55,9 +55,10 @@ func newTable(cfg tableConfig) *table {
 type entry struct {
 	id string
 
-	mu   sync.Mutex
-	now  *assembled // nil: not open
-	dead bool       // out of the table
+	mu     sync.Mutex
+	now    *assembled    // nil: not open
+	unkept *store.Unkept // its disk, if it was opened without being kept; nil otherwise
+	dead   bool          // out of the table
 
 	memory atomic.Int64 // what the conversation holds, in bytes
 

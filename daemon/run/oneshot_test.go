@@ -532,3 +532,48 @@ func TestOneShotThatIsRemovedAtOnceIsNotClosedFirst(t *testing.T) {
 		})
 	}
 }
+
+// Only a client that has nothing to ask with can do without the disk.
+func TestOnlyAOneShotWithoutAKeyIsNotKept(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*run.Request)
+		unkept bool
+	}{
+		"one-shot":                         {func(*run.Request) {}, true},
+		"one-shot with an Idempotency-Key": {func(r *run.Request) { r.IdempotencyKey = "k" }, false},
+		"conversation with an id":          {func(r *run.Request) { r.ConversationID = uuid.New() }, false},
+		"conversation that its caller has": {func(r *run.Request) { r.Keep = true }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}, func(w *world) {
+				req := ask("hello")
+				tt.change(&req)
+				w.answered(req)
+				w.b.mu.Lock()
+				defer w.b.mu.Unlock()
+				if len(w.b.opened) != 1 || w.b.opened[0].Unkept != tt.unkept {
+					t.Errorf("opened %+v, want Unkept = %t", w.b.opened, tt.unkept)
+				}
+			})
+		})
+	}
+}
+
+// A one-shot that its client continues is kept from then on, also what was said before.
+func TestAOneShotThatIsContinuedIsKept(t *testing.T) {
+	t.Parallel()
+	for _, once := range []bool{true, false} {
+		inBubble(t, run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}, func(w *world) {
+			next := then(w, oneShot(w, "hello"), "go on")
+			next.Once = once
+			w.answered(next)
+			w.b.mu.Lock()
+			defer w.b.mu.Unlock()
+			if len(w.b.opened) != 2 || !w.b.opened[0].Unkept || w.b.opened[1].Unkept {
+				t.Errorf("opened %+v", w.b.opened)
+			}
+		})
+	}
+}

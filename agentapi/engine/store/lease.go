@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/filelock"
 )
 
@@ -159,4 +160,25 @@ func (l *lease) store(j leaseJSON) error {
 		return fmt.Errorf("write the lease: %w", err)
 	}
 	return l.opts.Files.Write(filepath.Join(l.dir, leaseFile), data, false)
+}
+
+// StatusNow judges the status of a conversation that is not open here, from what its
+// base state says. A run is over that was left by a process which died: with the next
+// message it is marked as failed. Programs without a lease are believed.
+func StatusNow(root, id string, stored event.Status, opts Options) event.Status {
+	if stored != event.Running {
+		return stored
+	}
+	opts = opts.withDefaults()
+	l := &lease{dir: Path(root, id), opts: opts}
+	found, err := l.read()
+	if err != nil || found.Instance == "" || found.Instance == opts.Holder.Instance || l.heldBy(found) != nil {
+		return stored
+	}
+	// Whoever wrote later than the holder could has no lease.
+	wrote := modified(filepath.Join(Path(root, id), stateFile))
+	if wrote.After(modified(filepath.Join(Path(root, id), leaseFile)).Add(leaseTTL)) {
+		return stored
+	}
+	return event.Failed
 }

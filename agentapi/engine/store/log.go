@@ -44,6 +44,9 @@ type eventFile struct {
 // eventFiles lists the events' files in the order of their indexes.
 func (d *Dir) eventFiles() ([]eventFile, error) {
 	entries, err := os.ReadDir(d.eventsDir())
+	if errors.Is(err, fs.ErrNotExist) { // The machine died before the first event was on the disk.
+		err = d.opts.Files.Mkdir(d.eventsDir())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -109,8 +112,8 @@ func contiguous(files []eventFile, from int) (log, beyond []eventFile) {
 
 // damagedTail counts the events before the first file that holds no event. A
 // machine that died leaves such files at the end of the log: they were written
-// and had not reached the disk. State updates may be among them; where another
-// event follows, the damage has another cause, and nothing is set aside.
+// and had not reached the disk. Where more follows than a loss of power explains
+// (see [tail]), the damage has another cause, and nothing is set aside.
 func (d *Dir) damagedTail(files []eventFile, events []event.Event, errs []error) (whole int, err error) {
 	first := slices.IndexFunc(errs, func(err error) bool { return err != nil })
 	if first < 0 {
@@ -119,19 +122,41 @@ func (d *Dir) damagedTail(files []eventFile, events []event.Event, errs []error)
 	if !errors.Is(errs[first], ErrCorrupt) {
 		return 0, errs[first]
 	}
-	tail := make([]eventFile, 0, len(files)-first)
+	t := tail{files: make([]eventFile, 0, len(files)-first)}
 	for i, f := range files[first:] {
-		f.damaged = errs[first+i] != nil
-		if _, update := events[first+i].Body.(*event.StateUpdate); !f.damaged && !update {
-			return 0, &DamageError{File: "events/" + files[first].name, Follows: len(files) - first - 1, Err: errs[first]}
-		}
-		if f.damaged && !errors.Is(errs[first+i], ErrCorrupt) {
+		if f.damaged = errs[first+i] != nil; f.damaged && !errors.Is(errs[first+i], ErrCorrupt) {
 			return 0, errs[first+i]
 		}
-		tail = append(tail, f)
+		if !t.add(f, events[first+i]) {
+			return 0, &DamageError{File: "events/" + files[first].name, Follows: len(files) - first - 1, Err: errs[first]}
+		}
 	}
-	d.beyond = append(tail, d.beyond...)
+	d.beyond = append(t.files, d.beyond...)
 	return first, nil
+}
+
+// tail is what lies behind the last event of a log that is whole.
+type tail struct {
+	files []eventFile
+	taken bool // there is the event that was to take the others to the disk
+}
+
+// add adds a file, and reports whether a loss of power may have left it. State updates and the
+// system prompt are written without waiting for the disk. The event that takes them along may
+// be there without them: no client has got it as stored, and nothing comes after it but state
+// updates. It is not the child of a damaged event but of the system prompt, which begins the
+// log: all others are on the disk before one is appended to them.
+func (t *tail) add(f eventFile, e event.Event) bool {
+	_, update := e.Body.(*event.StateUpdate)
+	if !f.damaged && !update {
+		parent := slices.IndexFunc(t.files, func(f eventFile) bool { return f.damaged && strings.Contains(f.name, e.ParentID) })
+		if t.taken || e.ParentID == "" || parent >= 0 && t.files[parent].index > 0 {
+			return false
+		}
+		t.taken = true
+	}
+	t.files = append(t.files, f)
+	return true
 }
 
 // readAll reads the files in the order given, several at a time. Each has an
@@ -253,7 +278,7 @@ func (d *Dir) write(path string, data []byte, durable bool) error {
 // Flush puts the state on the disk. State updates at the end of the log stay
 // without: the state has what they say, and the next event takes them along.
 func (d *Dir) Flush() error {
-	if err := d.opts.Files.Sync([]string{filepath.Join(d.path, stateFile), filepath.Join(d.path, metaFile), d.path}); err != nil {
+	if err := d.twins.flush(d.opts.Files, d.path); err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
 	return nil

@@ -153,7 +153,7 @@ func (d *Dir) writeMeta(meta any) error {
 		err = json.Unmarshal(data, &d.meta)
 	}
 	if err == nil {
-		err = d.opts.Files.Write(filepath.Join(d.path, metaFile), data, false)
+		err = d.twins.write(d.opts.Files, filepath.Join(d.path, metaFile), data, false)
 	}
 	if err != nil {
 		return fmt.Errorf("save conversation: %w", err)

@@ -157,8 +157,42 @@ func (d *Dir) SaveState(sync bool) error {
 	if err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
-	if err := d.opts.Files.Write(filepath.Join(d.path, stateFile), data, sync); err != nil {
+	if err := d.twins.write(d.opts.Files, filepath.Join(d.path, stateFile), data, sync); err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
+	return nil
+}
+
+// twins are the base state and meta.json. Each can be made again from the other and the log, so
+// only one of them is ever on its way to the disk.
+type twins struct {
+	pending string // the path of the one that is; empty: none
+}
+
+// write replaces one of them. If the other one is on its way, write waits for that first.
+func (w *twins) write(files Files, path string, data []byte, sync bool) error {
+	if w.pending != path {
+		if err := w.flush(files, filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	if err := files.Write(path, data, sync); err != nil {
+		return err
+	}
+	if w.pending = path; sync {
+		w.pending = ""
+	}
+	return nil
+}
+
+// flush waits for the one that is on its way.
+func (w *twins) flush(files Files, dir string) error {
+	if w.pending == "" {
+		return nil
+	}
+	if err := files.Sync([]string{w.pending, dir}); err != nil {
+		return err
+	}
+	w.pending = ""
 	return nil
 }

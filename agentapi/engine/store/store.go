@@ -10,10 +10,11 @@
 //	    events/.eventlog-len-N.marker    that the log has N events; see markers.go
 //	    owner_lease.json                 whose conversation it is now
 //	    .ohgw-partial                    the events of another one are being copied here
+//	    .ohgw-unkept                     a machine that dies may lose it; see unkept.go
 //
 // Every file comes in one step, under a temporary name of ours at first. An
-// event that [Dir.Append] has taken is on the disk; the base state may lag
-// behind it, never ahead. Fields and event kinds that are not known here are
+// event that [Dir.Append] has taken is on the disk, unless the conversation is
+// [Unkept]; the base state may lag behind it, never ahead. Fields and event kinds that are not known here are
 // kept. What a machine that died has left of a file that had not reached the
 // disk is set aside as NAME.damaged.
 package store
@@ -65,7 +66,10 @@ const damagedSuffix = ".damaged"
 
 // Options are what a directory needs of the world.
 type Options struct {
-	Files  Files // nil: the real disk
+	Files Files // nil: the real disk
+	// Unkept is given to a conversation that is not kept yet, or does not have to be. Nil: it
+	// is kept, also one that was not until now.
+	Unkept *Unkept
 	Now    func() time.Time
 	Holder Holder
 }
@@ -84,6 +88,7 @@ type Dir struct {
 	cutOff int                        // how many they were when the log was read
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
+	twins  twins                      // how the base state and meta.json are written
 	locked bool                       // we hold lock
 	// foreign are events of other writers that were not passed on yet.
 	foreign []event.Event
@@ -111,20 +116,25 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		return nil, err
 	}
 	d.State.PersistenceDir = d.path
-	err := errors.Join(opts.Files.Mkdir(d.eventsDir()), d.SaveMeta(meta))
+	err := opts.unkept(d.path)
+	if err == nil {
+		err = errors.Join(opts.Files.Mkdir(d.eventsDir()), d.SaveMeta(meta))
+	}
 	if err == nil {
 		err = d.begin(events)
 	}
+	// The first message takes all of it to the disk, which the caller waits for. The
+	// root comes first: others change it, too, and whoever asks for it last
+	// waits for their commit.
+	d.twins = twins{}
 	if err == nil {
 		err = d.SaveState(false)
 	}
 	if err == nil {
 		err = d.whole()
 	}
-	// The first message takes them to the disk, which the caller waits for. The
-	// root comes first: others change it, too, and whoever asks for it last
-	// waits for their commit.
-	d.unsynced = append([]string{root, filepath.Join(d.path, stateFile), d.path}, d.unsynced...)
+	d.unsynced = append([]string{root, filepath.Join(d.path, metaFile), filepath.Join(d.path, stateFile), d.path}, d.unsynced...)
+	d.twins = twins{}
 	if err == nil && len(events) > 0 {
 		err = opts.Files.Sync(d.unsynced)
 		d.unsynced = nil
@@ -151,7 +161,7 @@ func Open(root, id string, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	d.lease = lease
-	if err := errors.Join(d.whole(), d.load(id)); err != nil {
+	if err := errors.Join(d.whole(), opts.resume(d.path), d.load(id)); err != nil {
 		return nil, errors.Join(err, d.lease.release())
 	}
 	return d, nil
@@ -216,7 +226,31 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the default of the injected clock
 	}
+	if o.Unkept != nil {
+		o.Unkept.files, o.Files = o.Files, o.Unkept
+	}
 	return o
+}
+
+// unkept notes in the directory of a new conversation that it is not kept, if it is not.
+func (o Options) unkept(dir string) error {
+	if o.Unkept == nil {
+		return nil
+	}
+	return o.Unkept.begin(dir)
+}
+
+// resume takes over the directory of a conversation, which is kept from now on unless the
+// options say otherwise.
+func (o Options) resume(dir string) error {
+	if o.Unkept != nil {
+		return o.Unkept.resume(dir)
+	}
+	u := &Unkept{files: o.Files}
+	if err := u.resume(dir); err != nil {
+		return err
+	}
+	return u.Keep()
 }
 
 // Exists reports whether there is a conversation with that id.

@@ -1,0 +1,114 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// The base state and meta.json are replaced again and again without waiting for the disk. One
+// of both is always there, so that the other can be made again.
+func TestALossOfPowerLeavesTheStateOrWhatItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	for seed := range 40 {
+		for name, change := range map[string]func(d *store.Dir) error{
+			"state, then meta": func(d *store.Dir) error {
+				return errors.Join(d.SaveState(false), d.Touch(time.Now(), "a title"))
+			},
+			"meta, then state": func(d *store.Dir) error {
+				return errors.Join(d.Touch(time.Now(), "a title"), d.SaveState(false))
+			},
+		} {
+			root, disk := t.TempDir(), enginetest.NewMachine(-1)
+			opts := us()
+			opts.Files = disk
+			d := create(t, root, opts)
+			first := message(uuid.New(), "")
+			if err := errors.Join(d.Append(first, true), change(d)); err != nil {
+				t.Fatal(err)
+			}
+			if err := disk.Restart(root, rand.New(rand.NewPCG(uint64(seed), 2))); err != nil {
+				t.Fatal(err)
+			}
+			d, err := store.Open(root, id, us())
+			if err != nil {
+				t.Errorf("%s, seed %d: %v", name, seed, err)
+				continue
+			}
+			if got := ids(d.Events()); len(got) != 1 || got[0] != first.ID {
+				t.Errorf("%s, seed %d: the log has %q, want %s", name, seed, got, first.ID)
+			}
+		}
+	}
+}
+
+// An event that reaches the disk takes along what was written before it without waiting. Where
+// that is damaged, no client has got the event as stored. Other damage is older.
+func TestWhatFollowsADamagedEvent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		log  string // of messages (m), state updates (u), and the same damaged (M, U)
+		want int    // events in the log; negative: it is refused
+	}{
+		"nothing":                       {"mM", 1},
+		"a state update":                {"mMu", 1},
+		"its own answer":                {"mMm", -1},
+		"its own answer after updates":  {"mMuum", -1},
+		"a message behind an update":    {"mUm", 1},
+		"a message between updates":     {"muUumuU", 2},
+		"two messages behind an update": {"mUmm", -1},
+		"the first message":             {"Mm", 0},
+		"an answer to the first":        {"Mmum", -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			d := create(t, root, us())
+			parent := ""
+			for i, kind := range tt.log {
+				e := message(uuid.New(), cmp.Or(parent, store.Root))
+				if kind == 'u' || kind == 'U' {
+					e = event.New(e.ID, e.Timestamp, event.SourceEnvironment, e.ParentID, &event.StateUpdate{Key: "stats", Value: json.RawMessage(`{}`)})
+				} else {
+					parent = e.ID
+				}
+				if err := d.Append(e, false); err != nil {
+					t.Fatal(err)
+				}
+				if kind == 'm' || kind == 'u' {
+					continue
+				}
+				if err := os.Truncate(filepath.Join(d.Path(), "events", fmt.Sprintf("event-%05d-%s.json", i, e.ID)), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			d, err := store.Open(root, id, us())
+			if tt.want < 0 {
+				if _, ok := errors.AsType[*store.DamageError](err); !ok {
+					t.Errorf("error %v, want a damage", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := d.Len(); got != tt.want {
+				t.Errorf("the log has %d events, want %d", got, tt.want)
+			}
+		})
+	}
+}

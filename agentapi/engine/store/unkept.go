@@ -1,0 +1,113 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// unkeptFile says that a conversation was written without waiting for the disk.
+const unkeptFile = ".ohgw-unkept"
+
+// Unkept is the disk of one conversation that does not have to outlive a loss of power, until
+// [Unkept.Keep]. What a process has written is there after its death: the system has it. But
+// it decides itself when the disk gets it, and in which order.
+//
+// A file in the directory says so to the process that opens the conversation next.
+type Unkept struct {
+	mu    sync.RWMutex // held for writing while the conversation is put on the disk
+	files Files        // the real disk
+	dir   string       // the conversation; empty: it is not there yet
+	kept  bool         // the disk has the conversation, and Sync waits for it
+}
+
+// Mkdir makes a directory.
+func (u *Unkept) Mkdir(path string) error { return u.files.Mkdir(path) }
+
+// MkdirAll makes a directory with its parents.
+func (u *Unkept) MkdirAll(path string) error { return u.files.MkdirAll(path) }
+
+// Write writes a file.
+func (u *Unkept) Write(path string, data []byte, sync bool) error {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	return u.files.Write(path, data, sync && u.kept)
+}
+
+// Sync waits for the disk once the conversation is kept. Until then it does nothing.
+func (u *Unkept) Sync(paths []string) error {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	if !u.kept {
+		return nil
+	}
+	return u.files.Sync(paths)
+}
+
+// Keep puts the conversation on the disk, and has it kept from now on. It may be called at any
+// time, by any goroutine; a second call does nothing.
+func (u *Unkept) Keep() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.kept || u.dir == "" {
+		return nil
+	}
+	paths, err := everything(u.dir)
+	if err == nil {
+		err = u.files.Sync(paths)
+	}
+	if err == nil {
+		err = os.Remove(filepath.Join(u.dir, unkeptFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep conversation: %w", err)
+	}
+	u.kept = true
+	return nil
+}
+
+// begin notes in the directory of a new conversation that it is not kept.
+func (u *Unkept) begin(dir string) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.dir = dir
+	return u.files.Write(filepath.Join(dir, unkeptFile), nil, false)
+}
+
+// resume takes over the directory of a conversation. It is kept if it was: there is no way back.
+func (u *Unkept) resume(dir string) error {
+	_, err := os.Lstat(filepath.Join(dir, unkeptFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open conversation: %w", err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.dir, u.kept = dir, err != nil
+	return nil
+}
+
+// everything is all that the disk must have of a conversation, and the names of all of it. The
+// directory of all conversations comes first, see [Create].
+func everything(dir string) ([]string, error) {
+	paths := []string{filepath.Dir(dir)}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && (e.IsDir() || e.Type().IsRegular() && !passing(e.Name())) {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// passing reports whether a file comes and goes while the conversation is open, and says
+// nothing once the machine has died.
+func passing(name string) bool {
+	return isMarker(name) || name == leaseFile || strings.HasPrefix(name, ".ohgw-") || strings.HasSuffix(name, ".lock")
+}
