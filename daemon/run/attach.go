@@ -115,11 +115,11 @@ func (a *Attachment) Result() (turn.Result, error) {
 // RepeatsUntil is when an identical request would start a new run after this
 // failure; zero when it would now, or the job did not fail.
 func (a *Attachment) RepeatsUntil() time.Time {
-	h := a.job.history()
-	if !a.job.life.isRemembered() || !h.ended || !h.failed || h.deliveries == 0 {
+	h := a.job.History()
+	if !a.job.life.isRemembered() || !h.Ended || !h.Failed || h.Deliveries == 0 {
 		return time.Time{}
 	}
-	return h.failureEnds()
+	return h.FailureEnds()
 }
 
 // Delivered says that the client has the whole answer, or the failure. It is
@@ -158,6 +158,7 @@ func (a *Attachment) close(owed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a.job.lose(a, owed, m.awaited(a.job))
+	m.settle(a.job)
 }
 
 // Opened waits for the conversation of a request that continues one, not

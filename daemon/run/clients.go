@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/run/repeat"
+)
 
 // defaultGrace is how long a run without a client goes on.
 const defaultGrace = 10 * time.Second
@@ -51,13 +55,27 @@ func (j *job) isWanted() bool {
 	return j.delivery.isWanted() && j.life.goesOn()
 }
 
-// history is what the rules of joining know of the job.
-func (j *job) history() history {
+// History is what the rules of joining know of the job.
+func (j *job) History() repeat.History {
+	j.delivery.mu.Lock()
+	defer j.delivery.mu.Unlock()
+	return j.historyLocked()
+}
+
+// settled is the history of the job; idle reports whether only a new client can
+// change it: the job has ended, and has no client.
+func (j *job) settled() (h repeat.History, idle bool) {
+	j.delivery.mu.Lock()
+	defer j.delivery.mu.Unlock()
+	h = j.historyLocked()
+	return h, h.Ended && len(j.delivery.clients) == 0
+}
+
+// historyLocked is [job.History] for a caller that holds delivery's mutex.
+func (j *job) historyLocked() repeat.History {
 	d := &j.delivery
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	h := j.life.history()
-	h.revision = j.req.ProfileRevision
-	h.owed, h.deliveries, h.firstDeliver, h.lastDeliver = d.owing(), d.count, d.first, d.last
+	h.Revision = j.req.ProfileRevision
+	h.Owed, h.Deliveries, h.FirstDeliver, h.LastDeliver = d.owing(), d.count, d.first, d.last
 	return h
 }

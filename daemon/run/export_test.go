@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ohgw/ohgw/daemon/run/journal/journaltest"
+	"github.com/ohgw/ohgw/daemon/run/repeat"
 )
 
 // Use puts d below the journal of m, before its first write.
@@ -28,4 +29,26 @@ func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) 
 		return nil, err
 	}
 	return a, nil
+}
+
+// Repeats returns the ids of the answers of the jobs that a request repeats: as m finds it,
+// and by a pass over those of made that m has not forgotten. Empty: it repeats none.
+func (m *Manager) Repeats(made []*Attachment, who Asker) (found, passed string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if j, _ := m.repeated(who, func(*job) string { return "1" }); j != nil {
+		found = j.answerID
+	}
+	var all repeat.Index[*job] // none of it settled: it looks at all jobs as they are
+	for _, a := range made {
+		if a.job.entry != nil && a.job.req.Fingerprint == who.Fingerprint {
+			all.Add(a.job)
+		}
+	}
+	now := m.cfg.Now()
+	q := repeat.Question{Retry: who.Retry, Refused: who.Retry && m.refused.expects(who.Fingerprint, now)}
+	if j, ok := all.Find(q, func(_ *job, revision string) bool { return revision != "1" }, now); ok {
+		passed = j.answerID
+	}
+	return found, passed
 }

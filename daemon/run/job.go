@@ -1,6 +1,7 @@
 package run
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/repeat"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
@@ -37,6 +39,8 @@ type job struct {
 	forked  bool    // the conversation is a copy, which knows what was said
 
 	// The manager's mutex guards these.
+	entry    *repeat.Entry[*job] // nil: no request finds the job
+	endedAt  *list.Element       // in the manager's list of ended jobs
 	retire   *time.Timer
 	retired  bool
 	retained int // bytes that the ended job keeps

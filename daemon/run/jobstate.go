@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/repeat"
 )
 
 // life is how far a job has come: it waits for its turn and for a slot,
@@ -161,11 +162,11 @@ func (l *life) isRemembered() bool {
 }
 
 // history is what the rules of joining know of the life of a job.
-func (l *life) history() history {
+func (l *life) history() repeat.History {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	failed := l.err != nil || l.result.Outcome == turn.Failed || l.result.Outcome == turn.Stuck
-	return history{stopped: l.stopped, ended: l.ended, endedAt: l.endedAt, failed: failed}
+	return repeat.History{Stopped: l.stopped, Ended: l.ended, EndedAt: l.endedAt, Failed: failed}
 }
 
 // size is how many bytes of text the end keeps.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/run/fair"
+	"github.com/ohgw/ohgw/daemon/run/repeat"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -31,12 +33,12 @@ type Manager struct {
 	held     map[string]int // the same by token
 	slots    fair.Slots
 	queues   map[string]*conversationQueue
-	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
-	keys     map[string]*job        // by token and idempotency key, likewise
-	epoch    atomic.Uint64          // counts what was taken out of keys
+	prints   map[Fingerprint]*repeat.Index[*job] // ended ones until they retire
+	keys     map[string]*job                     // by token and idempotency key, likewise
+	epoch    atomic.Uint64                       // counts what was taken out of keys
 	refused  refusals
-	retained int    // bytes that ended jobs keep
-	ended    []*job // oldest first, retired ones among them
+	retained int       // bytes that ended jobs keep
+	ended    list.List // of *job that have not retired, by their ends
 }
 
 // New makes a Manager and takes over what an earlier one left: records of
@@ -48,7 +50,7 @@ func New(cfg Config) (*Manager, error) {
 		slots:  fair.New(cfg.limit),
 		held:   make(map[string]int),
 		queues: make(map[string]*conversationQueue),
-		prints: make(map[Fingerprint][]*job),
+		prints: make(map[Fingerprint]*repeat.Index[*job]),
 		keys:   make(map[string]*job),
 
 		refused: make(refusals),
@@ -92,10 +94,9 @@ func (m *Manager) Close() error {
 	m.end(ErrInterrupted)
 	m.wg.Wait()
 	m.mu.Lock()
-	for _, j := range m.ended {
-		j.retire.Stop()
+	for m.ended.Len() > 0 {
+		m.ended.Remove(m.ended.Front()).(*job).retire.Stop()
 	}
-	m.ended = nil
 	m.mu.Unlock()
 	m.chores.Wait()
 	return m.oneShots.close()
@@ -152,7 +153,11 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		return nil, err
 	}
 	if j != nil {
-		return j.join(req), nil
+		a := j.join(req)
+		if j.entry != nil {
+			m.prints[j.req.Fingerprint].Reopen(j.entry)
+		}
+		return a, nil
 	}
 	if m.isFull(req.Token) {
 		m.refused.note(req.Fingerprint, m.cfg.Now())
@@ -241,10 +246,7 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 func (m *Manager) start(j *job) {
 	m.active++
 	m.held[j.req.Token]++
-	m.prints[j.req.Fingerprint] = append(m.prints[j.req.Fingerprint], j)
-	if j.req.IdempotencyKey != "" {
-		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
-	}
+	m.remember(j)
 	if !j.isReplay() && m.enter(j) {
 		close(j.life.queued)
 	}
@@ -267,12 +269,13 @@ func (m *Manager) finished(j *job) {
 		m.forget(j)
 		return
 	}
-	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.cfg.guard(j.id, func() { m.review(j) }) })
-	m.ended = append(m.ended, j)
+	m.settle(j)
+	j.retire = time.AfterFunc(max(0, j.History().Keep(m.cfg.Now())), func() { m.cfg.guard(j.id, func() { m.review(j) }) })
+	j.endedAt = m.ended.PushBack(j)
 	j.retained = j.size()
 	m.retained += j.retained
-	for m.retained > maxRetained && len(m.ended) > 1 {
-		oldest := m.ended[0]
+	for m.retained > maxRetained && m.ended.Len() > 1 {
+		oldest := m.ended.Front().Value.(*job)
 		oldest.retire.Stop()
 		m.retireLocked(oldest)
 	}
@@ -285,7 +288,7 @@ func (m *Manager) review(j *job) {
 	if j.retire == nil || j.retired {
 		return
 	}
-	if left := j.history().keep(m.cfg.Now()); left > 0 {
+	if left := j.History().Keep(m.cfg.Now()); left > 0 {
 		j.retire.Reset(left)
 		return
 	}
@@ -296,31 +299,8 @@ func (m *Manager) review(j *job) {
 func (m *Manager) retireLocked(j *job) {
 	j.retired = true
 	m.retained -= j.retained
-	for i, other := range m.ended {
-		if other == j {
-			m.ended = append(m.ended[:i], m.ended[i+1:]...)
-			break
-		}
-	}
+	m.ended.Remove(j.endedAt)
 	m.forget(j)
-}
-
-// forget lets no request find j any more.
-func (m *Manager) forget(j *job) {
-	jobs := m.prints[j.req.Fingerprint]
-	for i, other := range jobs {
-		if other == j {
-			m.prints[j.req.Fingerprint] = append(jobs[:i:i], jobs[i+1:]...)
-			break
-		}
-	}
-	if len(m.prints[j.req.Fingerprint]) == 0 {
-		delete(m.prints, j.req.Fingerprint)
-	}
-	if key := recordKey(j.req.Token, j.req.IdempotencyKey); m.keys[key] == j {
-		delete(m.keys, key)
-		m.epoch.Add(1)
-	}
 }
 
 // newID makes the id of a conversation.

@@ -8,7 +8,7 @@
 // after it has ended, so that a client which never got its answer, or got a
 // failure and tries again, is answered from memory.
 //
-// The rules of joining are in repeat.go, in one function. Jobs of one
+// The rules of joining are in package repeat. Jobs of one
 // conversation run one after the other in the order of their requests; all
 // jobs together share a limited number of slots. The package knows nothing of
 // HTTP.
@@ -328,7 +328,7 @@ func (m *Manager) Remembered() int {
 	defer m.mu.Unlock()
 	n := 0
 	for _, jobs := range m.prints {
-		n += len(jobs)
+		n += jobs.Len()
 	}
 	return n
 }
