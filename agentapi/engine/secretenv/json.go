@@ -3,6 +3,7 @@ package secretenv
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
@@ -13,7 +14,7 @@ import (
 // no value. What is not JSON comes back as it is, without what looks like a value in
 // it.
 func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
-	if len(doc) == 0 || !r.Any() {
+	if len(doc) == 0 || !r.Any() || isPlain(doc) && !occurs(r.patterns.Load(), []byte(doc)) {
 		return doc
 	}
 	var out []byte // nil: nothing has changed so far
@@ -52,6 +53,9 @@ func isData(literal []byte) bool {
 // maskLiteral masks a string of JSON, quotes included. ok is false where
 // nothing changes.
 func (r *Registry) maskLiteral(literal []byte) (masked []byte, ok bool) {
+	if isPlain(literal) && !occurs(r.patterns.Load(), literal) {
+		return nil, false
+	}
 	var text string
 	if json.Unmarshal(literal, &text) != nil {
 		text = string(bytes.Trim(literal, `"`))
@@ -62,6 +66,12 @@ func (r *Registry) maskLiteral(literal []byte) (masked []byte, ok bool) {
 	}
 	masked, err := plainjson.Marshal(hidden)
 	return masked, err == nil // a string can always be encoded
+}
+
+// isPlain reports whether the strings of a document are the texts that they stand for,
+// byte by byte: what is not in the document is in none of them then.
+func isPlain(doc []byte) bool {
+	return bytes.IndexByte(doc, '\\') < 0 && utf8.Valid(doc)
 }
 
 // stringEnd is the index behind the string that begins at i.

@@ -15,7 +15,13 @@ import (
 type patterns struct {
 	byFirst [][]string // by the first byte, longest first; nil without values
 	any     bool
+	// second has, by the first byte of a value, a bit for each byte that can follow. In most
+	// texts few places pass it, although values begin with common letters.
+	second [][byteValues / wordBits]uint64
 }
+
+// wordBits is how many bits a word of patterns.second has.
+const wordBits = 64
 
 // byteValues is how many values a byte has.
 const byteValues = 256
@@ -26,6 +32,7 @@ func compile(values []string) *patterns {
 		return p
 	}
 	p.byFirst = make([][]string, byteValues)
+	p.second = make([][byteValues / wordBits]uint64, byteValues)
 	all := slices.Clone(values)
 	for _, v := range values {
 		// A shell drops the line end of what it substitutes.
@@ -41,8 +48,21 @@ func compile(values []string) *patterns {
 		}
 		p.byFirst[v[0]] = append(p.byFirst[v[0]], v)
 		p.any = true
+		p.allow(v)
 	}
 	return p
+}
+
+// allow notes how a value begins. One of a single byte begins in any way.
+func (p *patterns) allow(v string) {
+	bits := &p.second[v[0]]
+	if len(v) == 1 {
+		for word := range bits {
+			bits[word] = ^uint64(0)
+		}
+		return
+	}
+	bits[v[1]/wordBits] |= 1 << (v[1] % wordBits)
 }
 
 // minForms is how long a value is at least whose other forms are looked for:
@@ -95,6 +115,32 @@ func (p *patterns) match(text []byte) (length int, more bool) {
 	return 0, more
 }
 
+// occurs reports whether one of the values is in text: without one, masking changes
+// nothing.
+func occurs[T string | []byte](p *patterns, text T) bool {
+	if !p.any || len(text) == 0 {
+		return false
+	}
+	last := len(text) - 1
+	for i := range last {
+		next := text[i+1]
+		if p.second[text[i]][next/wordBits]&(1<<(next%wordBits)) != 0 && isAt(p, text, i) {
+			return true
+		}
+	}
+	return isAt(p, text, last)
+}
+
+// isAt reports whether a value begins at text[i].
+func isAt[T string | []byte](p *patterns, text T, i int) bool {
+	for _, v := range p.byFirst[text[i]] {
+		if len(v) <= len(text)-i && string(text[i:i+len(v)]) == v {
+			return true
+		}
+	}
+	return false
+}
+
 // extent is how far the values reach that begin at the start of text or inside
 // one that does: overlapping values are one.
 func (p *patterns) extent(text []byte, final bool) (end int, more bool) {
@@ -115,6 +161,9 @@ func (r *Registry) Any() bool { return r != nil && r.patterns.Load().any }
 
 // Mask replaces every value that is known: see [Registry.Set].
 func (r *Registry) Mask(s string) string {
+	if r == nil || !occurs(r.patterns.Load(), s) {
+		return s
+	}
 	m := r.Masker()
 	return string(m.Write([]byte(s))) + string(m.Flush())
 }
