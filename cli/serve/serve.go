@@ -24,9 +24,11 @@ import (
 	"github.com/ohgw/ohgw/setup/serving"
 )
 
-// gcPercent is how much the heap of a daemon may grow before it is collected.
-// Go's own 100 takes 1,000 idle streams over their 150 MB.
-const gcPercent = 50
+// pace is how much the heap of a daemon may grow before it is collected. A small heap
+// is collected half as often with 100 as with 50, which takes a quarter of the processor
+// time of a turn and some megabytes. A large one is mostly idle streams and conversations:
+// memory is worth more there than the collector's time.
+var pace = shortlived.Pace{Small: 100, Large: 50, Limit: 32 << 20}
 
 // New makes the command "serve".
 func New(a *kit.App) *cobra.Command {
@@ -138,8 +140,7 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		return err
 	}
 	defer func() { _ = ln.Close() }() // Serve closes it, too.
-	// Mostly idle streams: memory is worth more here than the collector's time.
-	shortlived.Stay(gcPercent)
+	shortlived.StayAt(pace)
 	log := o.Logger(logFormat(o, s))
 	key, err := serving.OpenAccess(ctx, o.Setup(), s, dirs.State, o.Stderr.TTY() && !o.JSON && !o.Quiet)
 	if err != nil {
