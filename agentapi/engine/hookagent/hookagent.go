@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -93,7 +92,7 @@ func decide(ctx context.Context, h agentapi.Conversation, text string) (string, 
 	case res.Outcome == turn.Finished:
 		return res.Answer, nil
 	case res.Outcome == turn.Failed && res.Cause != nil && res.Cause.Code != "MaxIterationsReached":
-		return "", fmt.Errorf("%s: %s", res.Cause.Code, res.Cause.Detail)
+		return "", &agentapi.Error{Kind: agentapi.ErrRefused, Msg: res.Cause.Detail, Err: errors.New(res.Cause.Code), InProcess: true}
 	}
 	return "", nil
 }
