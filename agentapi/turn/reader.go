@@ -328,7 +328,7 @@ func anchor(s event.State) string {
 }
 
 // Usage is what the turn took so far.
-func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
+func (r *Reader) Usage() Usage { return r.usage.Since(r.baseline.Usage) }
 
 // Result sums up the events so far. Before the turn is over it says what is known:
 // the text, the usage.

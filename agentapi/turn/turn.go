@@ -188,9 +188,9 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// since is u - base, each number at least 0: totals can shrink when a
+// Since returns u - base, each number at least 0: totals can shrink when a
 // conversation was forked or its statistics were reset.
-func (u Usage) since(base Usage) Usage {
+func (u Usage) Since(base Usage) Usage {
 	return Usage{
 		PromptTokens:     max(0, u.PromptTokens-base.PromptTokens),
 		CompletionTokens: max(0, u.CompletionTokens-base.CompletionTokens),

@@ -12,18 +12,15 @@ import (
 )
 
 // CondenseConversation answers POST /v1/conversations/{id}/condense. It takes a
-// call of the model, which a token that has spent its budget may not cause. It is given up
-// when the client leaves.
+// call of the model, which the budget of the token pays for. It is given up when the client
+// leaves.
 func (api *API) CondenseConversation() gate.Handler {
 	return api.conversation(func(x *gate.Exchange, r *http.Request, access run.Access, id string) error {
 		purse, err := api.core.PurseOf(x.Client)
-		if err == nil {
-			err = purse.Check()
-		}
 		if err != nil {
 			return err
 		}
-		done, err := api.core.Runs.Condense(r.Context(), access, id)
+		done, err := api.core.Runs.Condense(r.Context(), access, id, purse.BudgetOf(gate.Options{}))
 		if errors.Is(err, agentapi.ErrUnsupported) {
 			return gate.NewProblem(gate.CodeNoCondenser, agentapi.PublicMessage(err, "The agent of this conversation cannot summarize it."), err)
 		}

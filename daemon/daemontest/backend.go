@@ -39,6 +39,8 @@ type Backend struct {
 	// Condense is what a condensation of any conversation does. Nil: there is
 	// nothing to summarize.
 	Condense func(ctx context.Context) (agentapi.Condensed, error)
+	// Condensing is what a condensation costs, in US dollars, also one that fails.
+	Condensing float64
 	// Refuse is why a hook refuses each message. Empty: none does.
 	Refuse string
 	// Elsewhere: the agents do not share the files of this machine.

@@ -274,6 +274,9 @@ func (h *handle) Condense(ctx context.Context) (agentapi.Condensed, error) {
 	if h.b.Condense == nil {
 		return agentapi.Condensed{}, nil
 	}
+	h.mu.Lock()
+	h.cost += h.b.Condensing
+	h.mu.Unlock()
 	return h.b.Condense(ctx)
 }
 

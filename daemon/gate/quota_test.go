@@ -222,6 +222,26 @@ func TestASpentTokenDoesNotCondense(t *testing.T) {
 	wantQuota(t, g.By(guestKey, http.MethodPost, "/v1/conversations/"+id+"/condense", ""), 0)
 }
 
+// A token pays for its summaries, also for those that fail.
+func TestATokenPaysForItsSummaries(t *testing.T) {
+	t.Parallel()
+	b := apitest.Script(daemontest.Spend(1), daemontest.Finish("done"))
+	failure := error(nil)
+	b.Condense = func(context.Context) (agentapi.Condensed, error) { return agentapi.Condensed{Done: true}, failure }
+	b.Condensing = 0.25
+	g := apitest.Serve(t, b, guest(t, "1.5"))
+	const id = "6c1d0ad2-8f9b-4a25-a3e1-9a8d2f0a3b11"
+	apitest.Completed(t, g.By(guestKey, http.MethodPost, "/v1/chat/completions", apitest.Ask("go"), apitest.HeaderID, id))
+	condense := func() apitest.Response {
+		return g.By(guestKey, http.MethodPost, "/v1/conversations/"+id+"/condense", "")
+	}
+	apitest.Equal(t, "the status of a summary", condense().Status, http.StatusOK)
+	failure = &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The summary is empty."}
+	apitest.Equal(t, "the status of a summary that fails", condense().Status, http.StatusBadGateway)
+	wantQuota(t, condense(), 0)
+	wantQuota(t, ask(g, "more"), 0)
+}
+
 // A repeat may get an answer that there is. One that begins a run gets the same error.
 func TestASpentTokenIsRefusedForARepeatToo(t *testing.T) {
 	t.Parallel()

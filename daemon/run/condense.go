@@ -2,9 +2,12 @@ package run
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/toll"
 )
 
 // errRunning refuses to summarize a conversation that has a request.
@@ -18,12 +21,16 @@ var errRunning = &agentapi.Error{
 const leaveWait = 10 * time.Second
 
 // Condense replaces what was said earlier in a conversation by a summary, for its
-// model. Requests that come meanwhile wait for the end of it.
-func (m *Manager) Condense(ctx context.Context, a Access, conversation string) (agentapi.Condensed, error) {
-	return within(m, a, conversation, func(id string) (agentapi.Condensed, error) { return m.condense(ctx, id) })
+// model. The budget pays for it as for a run. Requests that come meanwhile wait for the
+// end of it.
+func (m *Manager) Condense(ctx context.Context, a Access, conversation string, b *toll.Budget) (agentapi.Condensed, error) {
+	if err := b.Check(); err != nil {
+		return agentapi.Condensed{}, err
+	}
+	return within(m, a, conversation, func(id string) (agentapi.Condensed, error) { return m.condense(ctx, id, b) })
 }
 
-func (m *Manager) condense(ctx context.Context, conversation string) (agentapi.Condensed, error) {
+func (m *Manager) condense(ctx context.Context, conversation string, b *toll.Budget) (agentapi.Condensed, error) {
 	none := agentapi.Condensed{}
 	release, err := m.rested(ctx, conversation)
 	if err != nil {
@@ -35,7 +42,37 @@ func (m *Manager) condense(ctx context.Context, conversation string) (agentapi.C
 		return none, err
 	}
 	defer conv.Close()
-	return conv.Condense(ctx)
+	if b == nil {
+		return conv.Condense(ctx)
+	}
+	before, err := conv.State(ctx)
+	if err != nil {
+		return none, err
+	}
+	usage := turn.UsageOf(before.Stats)
+	if err := b.Begin(conversation, usage); err != nil {
+		return none, err
+	}
+	done, err := conv.Condense(ctx)
+	uncertain := err != nil && (ctx.Err() != nil || errors.Is(err, agentapi.ErrUncertain))
+	m.payCondensed(ctx, conv, b, usage, uncertain)
+	return done, err
+}
+
+// condensedWait bounds the wait for what a summary has cost.
+const condensedWait = 30 * time.Second
+
+// payCondensed pays for a summary. What is not known yet is paid before the next run of the
+// conversation.
+func (m *Manager) payCondensed(ctx context.Context, conv agentapi.Conversation, b *toll.Budget, before turn.Usage, uncertain bool) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), condensedWait)
+	defer cancel()
+	after, err := conv.State(limited)
+	if err != nil {
+		m.cfg.Logger.Warn("cannot count yet what a summary has cost", "conversation_id", conv.Info().ID, "err", err)
+		return
+	}
+	b.Close(turn.UsageOf(after.Stats).Since(before), uncertain)
 }
 
 // rested takes the queue of a conversation in which nothing runs or waits.

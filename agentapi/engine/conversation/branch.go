@@ -105,9 +105,12 @@ func (b *branch) postponeSummary() { b.condenseAt = b.view.Len() + retryAfter }
 // spent counts what a call of a model has cost.
 func (b *branch) spent(m llm.Model, resp llm.Response) { b.stats.Add(m.Info(), resp, b.cfg.Now()) }
 
-// spentInVain counts what the attempts of a call have cost that gave no answer.
+// spentInVain counts what the attempts of a call have cost that gave no answer. Without a
+// model there were none.
 func (b *branch) spentInVain(m llm.Model, resp llm.Response) {
-	b.stats.AddEmpty(m.Info(), resp, b.cfg.Now())
+	if m != nil {
+		b.stats.AddEmpty(m.Info(), resp, b.cfg.Now())
+	}
 }
 
 // spentElsewhere makes the sum of other statistics those of a key.

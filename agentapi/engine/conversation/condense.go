@@ -136,6 +136,9 @@ func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, spa
 			resp, err = call(j.ctx, model, req, r.announcing(j, nil))
 		}
 	})
+	if broke == nil && err != nil {
+		r.branch.spentInVain(model, resp)
+	}
 	late := limited.Err() != nil && ctx.Err() == nil && r.phase != stopping
 	switch {
 	case late && (broke != nil || err != nil):
