@@ -28,9 +28,9 @@ func newRevoke(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Use:   "revoke NAME",
 		Short: "Revoke a token",
 		Long: kit.Long(`
-Revokes a token permanently. A running daemon refuses its next request; answers
-in progress continue. The command asks for confirmation; --yes skips the
-question.`,
+Revokes a token permanently, and removes the record of what it has spent. A
+running daemon refuses its next request; answers in progress continue. The
+command asks for confirmation; --yes skips the question.`,
 			0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw tokens revoke ide", "ohgw tokens revoke ide --yes"),
 		Args:              kit.ExactlyNames("the name"),
@@ -57,8 +57,12 @@ func runRevoke(ctx context.Context, o *revokeOptions) error {
 	if err != nil || !yes {
 		return err
 	}
+	id := idOf(store, o.Name)
 	if err := store.Revoke(ctx, o.Name); err != nil {
 		return o.Setup().TokenFault(err, o.Name)
+	}
+	if err := forgetSpent(o.App, id); err != nil {
+		o.Note("note: what the token %q has spent is still stored; ohgw serve removes it when it starts: %v", o.Name, err)
 	}
 	if o.Name == token.DefaultName {
 		if err := store.Forget(ctx); err != nil {
@@ -70,4 +74,27 @@ func runRevoke(ctx context.Context, o *revokeOptions) error {
 	}
 	o.Note("The token %q was revoked.", o.Name)
 	return nil
+}
+
+// idOf returns the id of a token; "" if it cannot be found.
+func idOf(store *token.Store, name string) string {
+	list, err := store.List()
+	if err != nil {
+		return ""
+	}
+	for _, t := range list {
+		if t.Name == name {
+			return t.ID
+		}
+	}
+	return ""
+}
+
+// forgetSpent removes what a token has spent.
+func forgetSpent(a *kit.App, id string) error {
+	ledger, err := a.Setup().Spending()
+	if err != nil || id == "" {
+		return err
+	}
+	return ledger.Forget(id)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/cli/clitest"
+	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -30,6 +31,42 @@ func TestATokenIsCreatedListedAndRevoked(t *testing.T) {
 	}
 	if err := runRevoke(t.Context(), &revokeOptions{App: a.App, Name: "ide", Yes: true}); fault.CodeOf(err) != fault.Failed {
 		t.Errorf("revoke again: %v, want that there is no such token", err)
+	}
+}
+
+// What is spent goes with its token, and only with that.
+func TestWhatARevokedTokenHasSpentIsRemoved(t *testing.T) {
+	t.Parallel()
+	a := clitest.New(t, nil)
+	for _, name := range []string{"guest", "other"} {
+		if err := runCreate(t.Context(), &createOptions{App: a.App, Name: name, Budgets: []string{"5"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := a.Setup().Tokens()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := a.Setup().Spending()
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, other := idOf(store, "guest"), idOf(store, "other")
+	for _, id := range []string{guest, other} {
+		account, err := ledger.Account(id)
+		if err == nil {
+			err = account.Add(budget.Amount{Cost: 1})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := runRevoke(t.Context(), &revokeOptions{App: a.App, Name: "guest", Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	if err := ledger.Each(func(id string) error { left = append(left, id); return nil }); err != nil || len(left) != 1 || left[0] != other {
+		t.Errorf("records of %q are left, %v; want that of %q", left, err, other)
 	}
 }
 

@@ -55,6 +55,16 @@ func (r Rights) Check(presented string) (gate.Client, error) {
 	return Tokens{}.Check(presented)
 }
 
+// ByID is [gate.KnownTokens]'.
+func (r Rights) ByID(id string) (gate.Client, error) {
+	for _, client := range r {
+		if client.ID == id {
+			return client, nil
+		}
+	}
+	return gate.Client{}, gate.ErrUnknownKey
+}
+
 // choosers are the keys of the tests; the main one may choose these directories.
 type choosers struct{ dirs []string }
 

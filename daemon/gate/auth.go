@@ -55,6 +55,13 @@ type Tokens interface {
 	Check(presented string) (Client, error)
 }
 
+// KnownTokens are [Tokens] that find a client by the id of its token, too.
+type KnownTokens interface {
+	// ByID finds a client. The error is ErrUnknownKey where its token was revoked, or why
+	// it is not known whether it was.
+	ByID(id string) (Client, error)
+}
+
 // What can be wrong with a key.
 var (
 	ErrUnknownKey = errors.New("unknown API key")

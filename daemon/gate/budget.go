@@ -47,7 +47,27 @@ func (core *Core) PurseOf(client Client) (*Purse, error) {
 	if err != nil {
 		return nil, unkept(err)
 	}
-	return &Purse{account: account, client: client, now: core.Now, log: core.Logger}, nil
+	return core.purse(account, client), nil
+}
+
+func (core *Core) purse(account *budget.Account, client Client) *Purse {
+	return &Purse{account: account, client: client, now: core.Now, log: core.Logger}
+}
+
+// ClientByID finds the client whose token has an id. The error is ErrUnknownKey where that
+// was revoked; false: the tokens are not known by their ids.
+func (core *Core) ClientByID(id string) (client Client, ok bool, err error) {
+	tokens, ok := core.Tokens.(KnownTokens)
+	if !ok {
+		return Client{}, false, nil
+	}
+	client, err = tokens.ByID(id)
+	return client, err == nil, err
+}
+
+// SpentLimit returns why a run of a client may not go on, as a sentence; "" if it may.
+func (core *Core) SpentLimit(account *budget.Account, client Client) string {
+	return core.purse(account, client).spentLimit()
 }
 
 // unkept is the problem of a disk that does not keep what is spent.
@@ -72,6 +92,14 @@ func (p *Purse) Check() error {
 		problem.Row.RetryAfter = int(math.Ceil(used.Renews.Sub(p.now()).Seconds()))
 	}
 	return problem
+}
+
+// spentLimit describes the budget that is used up; "" if there is one left.
+func (p *Purse) spentLimit() string {
+	if used, over := p.account.UsedUp(p.client.Budgets); over {
+		return p.sentence(used)
+	}
+	return ""
 }
 
 // sentence describes a budget that is used up, and when it renews.
@@ -162,10 +190,7 @@ func (m *payer) Took(cost float64, tokens int64) string {
 	if m.purse == nil {
 		return ""
 	}
-	if used, over := m.purse.account.UsedUp(m.purse.client.Budgets); over {
-		return m.purse.sentence(used)
-	}
-	return ""
+	return m.purse.spentLimit()
 }
 
 // End notes that the run has ended.

@@ -209,6 +209,70 @@ func TestWhatARunTookAfterACrashIsPaid(t *testing.T) {
 	}
 }
 
+// A run that outlived its gateway is interrupted by the next one when its token has spent its
+// limit, and goes on if there is something left.
+func TestARunThatOutlivedACrashIsInterruptedAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rule  string
+		after time.Duration
+		want  int
+	}{
+		"the limit is reached":       {"2.5", time.Second, 1},
+		"the limit is reached later": {"3.5", time.Minute, 1},
+		"there is something left":    {"4.5", time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const id = "6c1d0ad2-8f9b-4a25-a3e1-9a8d2f0a3b11"
+				dir := t.TempDir()
+				b := apitest.Script(daemontest.Spend(3), daemontest.Wait(30*time.Second), daemontest.Spend(1), daemontest.Hang())
+				first := apitest.Serve(t, b)
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				r := first.Request(http.MethodPost, "/v1/chat/completions", apitest.Ask("go", apitest.Streamed)).WithContext(ctx)
+				r.Header.Set(apitest.HeaderID, id)
+				r.Header.Set("X-OpenHands-On-Disconnect", "detach")
+				res := first.Send(r)
+				defer res.Body.Close()
+				time.Sleep(time.Second)
+				account, err := budget.NewLedger(dir, time.Now).Account("guestid")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := account.Begin(id, budget.Amount{}); err != nil {
+					t.Fatal(err)
+				}
+				apitest.Serve(t, b, apitest.StateIn(dir), guest(t, tt.rule))
+				time.Sleep(tt.after)
+				synctest.Wait()
+				apitest.Equal(t, "the number of interrupts", b.Interrupts(), tt.want)
+			})
+		})
+	}
+}
+
+// A gateway removes what tokens have spent that were revoked.
+func TestWhatARevokedTokenHasSpentIsForgotten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, id := range []string{"guestid", "revoked"} {
+		account, err := budget.NewLedger(dir, time.Now).Account(id)
+		if err == nil {
+			err = account.Add(budget.Amount{Cost: 1})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	apitest.Serve(t, apitest.Script(), apitest.StateIn(dir), guest(t, "5"))
+	left, err := os.ReadDir(filepath.Join(dir, "spending"))
+	if err != nil || len(left) != 1 || left[0].Name() != "guestid" {
+		t.Errorf("the records %v are left, %v; want that of guestid", left, err)
+	}
+}
+
 func TestASpentTokenDoesNotCondense(t *testing.T) {
 	t.Parallel()
 	b := apitest.Script(daemontest.Spend(1), daemontest.Finish("done"))

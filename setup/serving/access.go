@@ -26,10 +26,34 @@ func (k checker) Check(presented string) (gate.Client, error) {
 	case err != nil:
 		return gate.Client{}, err
 	}
+	return clientOf(t), nil
+}
+
+// errReplaced says that the stored tokens are not those in use.
+var errReplaced = errors.New("the keys of OHGW_API_KEYS are in use, not the stored tokens")
+
+// ByID finds the client whose token has an id, also one that has expired.
+func (k checker) ByID(id string) (gate.Client, error) {
+	if k.store.Replaced() {
+		return gate.Client{}, errReplaced
+	}
+	tokens, err := k.store.List()
+	if err != nil {
+		return gate.Client{}, err
+	}
+	for _, t := range tokens {
+		if t.ID == id {
+			return clientOf(t), nil
+		}
+	}
+	return gate.Client{}, gate.ErrUnknownKey
+}
+
+func clientOf(t token.Token) gate.Client {
 	return gate.Client{
 		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
 		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Budgets: t.Budgets, Native: t.MayUseNative(),
-	}, nil
+	}
 }
 
 // Access is who may come in, and what can be said about it.
