@@ -658,6 +658,7 @@ func TestHooksThatCannotStartAreNamed(t *testing.T) {
 		t.Errorf("row = %+v", r)
 	}
 	some := doctor.Hooks{Level: "full", Path: "/h.json", Count: 2, Programs: "/home/.openhands/hooks"}
+	models := doctor.Hooks{Level: "full", Path: "/h.json", Count: 4, Prompts: 2, Agents: 1, Shown: []string{"/h/guard"}}
 	with := func(change func(*doctor.Hooks)) doctor.Hooks {
 		h := some
 		change(&h)
@@ -670,6 +671,8 @@ func TestHooksThatCannotStartAreNamed(t *testing.T) {
 		text  []string
 	}{
 		{some, doctor.OK, []string{"2 hooks of /h.json", "in the agent's sandbox, which does not show your home directory"}},
+		{models, doctor.OK, []string{"4 hooks of /h.json: 1 command in a sandbox that also shows, read-only, /h/guard; 2 questions to the model, without a program; 1 agent with the model, in the agent's sandbox"}},
+		{doctor.Hooks{Level: "full", Path: "/h.json", Count: 1, Prompts: 1}, doctor.OK, []string{"1 hook of /h.json: 1 question to the model, without a program"}},
 		{with(func(h *doctor.Hooks) { h.Shown = []string{"/a", "/b"} }), doctor.OK, []string{"shows, read-only, /a, /b"}},
 		{with(func(h *doctor.Hooks) { h.Level = "off" }), doctor.OK, []string{"run with your rights"}},
 		{with(func(h *doctor.Hooks) { h.Level = "external" }), doctor.OK, []string{"where ohgw runs"}},

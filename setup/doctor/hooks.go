@@ -11,6 +11,8 @@ type Hooks struct {
 	Level    string // of their sandbox, as in [Sandbox]
 	Path     string // of their file
 	Count    int
+	Prompts  int      // of Count: questions to the model
+	Agents   int      // of Count: agents with the model
 	Shown    []string // files that their sandbox shows beside what the agent sees
 	Programs string   // the directory for their programs
 	Problems []HookProblem
@@ -52,19 +54,39 @@ func checkHooks(ctx context.Context, w *World) Result {
 	return r
 }
 
-// where says where hooks run.
+// where says where hooks of each type run.
 func (h Hooks) where() string {
+	if h.Prompts+h.Agents == 0 {
+		return "they run " + h.place()
+	}
+	var parts []string
+	if n := h.Count - h.Prompts - h.Agents; n > 0 {
+		parts = append(parts, plural(n, "command")+" "+h.place())
+	}
+	if h.Prompts > 0 {
+		parts = append(parts, plural(h.Prompts, "question")+" to the model, without a program")
+	}
+	if h.Agents > 0 {
+		shown := h
+		shown.Shown = nil // to commands only
+		parts = append(parts, plural(h.Agents, "agent")+" with the model, "+shown.place())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// place says where programs of hooks run.
+func (h Hooks) place() string {
 	switch h.Level {
 	case "full", "reduced":
 	case "external":
-		return "they run where ohgw runs, with your rights there"
+		return "where ohgw runs, with your rights there"
 	default:
-		return "they run with your rights"
+		return "with your rights"
 	}
 	if len(h.Shown) == 0 {
-		return "they run in the agent's sandbox, which does not show your home directory"
+		return "in the agent's sandbox, which does not show your home directory"
 	}
-	return "they run in a sandbox that also shows, read-only, " + strings.Join(h.Shown, ", ")
+	return "in a sandbox that also shows, read-only, " + strings.Join(h.Shown, ", ")
 }
 
 // repair is what to do about a hook.

@@ -35,6 +35,7 @@ func (p *Installation) hooksState(ctx context.Context) (doctor.Hooks, error) {
 	}
 	h, err := readHooks(b.Boxes(), dirs.Home, places.Base(), p.LookPath)
 	state.Path, state.Count, state.Shown, state.Error = h.path, h.count, h.shown, err
+	state.Prompts, state.Agents = h.types[hookfile.TypePrompt], h.types[hookfile.TypeAgent]
 	for _, of := range h.problems {
 		state.Problems = append(state.Problems, doctor.HookProblem{Event: hook.Name(of.Event), Command: shortened(of.Command), Why: of.Why, Hidden: of.Hidden, Allow: of.Allow, Refuses: of.Refuses})
 	}
@@ -45,7 +46,8 @@ func (p *Installation) hooksState(ctx context.Context) (doctor.Hooks, error) {
 type userHooks struct {
 	path     string
 	count    int
-	shown    []string // to their sandbox beside what the agent sees; nil without a sandbox
+	types    map[string]int // how many of each type
+	shown    []string       // to their sandbox beside what the agent sees; nil without a sandbox
 	problems []hook.Problem
 }
 
@@ -64,9 +66,13 @@ func readHooks(b *sandboxes.Boxes, home, base string, find func(name string) (st
 	if err != nil {
 		return found, err
 	}
+	found.types = make(map[string]int)
 	for _, matchers := range config {
 		for _, m := range matchers {
-			found.count += len(m.Hooks)
+			for _, h := range m.Hooks {
+				found.count++
+				found.types[h.Type]++
+			}
 		}
 	}
 	if found.count == 0 {
