@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/run/toll"
 	"github.com/ohgw/ohgw/internal/budget"
 )
@@ -35,6 +36,7 @@ type Purse struct {
 	client  Client
 	now     func() time.Time
 	log     *slog.Logger
+	metrics *metrics.Metrics
 }
 
 // PurseOf opens what a client may spend. The error is one of the disk: what is spent could
@@ -51,7 +53,7 @@ func (core *Core) PurseOf(client Client) (*Purse, error) {
 }
 
 func (core *Core) purse(account *budget.Account, client Client) *Purse {
-	return &Purse{account: account, client: client, now: core.Now, log: core.Logger}
+	return &Purse{account: account, client: client, now: core.Now, log: core.Logger, metrics: core.Metrics}
 }
 
 // ClientByID finds the client whose token has an id. The error is ErrUnknownKey where that
@@ -78,7 +80,7 @@ func unkept(err error) *Problem {
 	return NewProblem(codeStorage, "What this API key spends cannot be stored, so nothing was started; the log of ohgw serve has the cause.", err)
 }
 
-// Check returns the problem of a budget that is used up.
+// Check returns the problem of a budget that is used up, and counts it as a refusal.
 func (p *Purse) Check() error {
 	if p == nil {
 		return nil
@@ -87,6 +89,7 @@ func (p *Purse) Check() error {
 	if !over {
 		return nil
 	}
+	p.metrics.LimitRefusal()
 	problem := NewProblem(CodeQuota, p.sentence(used), nil)
 	if !used.Renews.IsZero() {
 		problem.Row.RetryAfter = int(math.Ceil(used.Renews.Sub(p.now()).Seconds()))

@@ -122,6 +122,7 @@ type Core struct {
 func NewCore(cfg Config, m *metrics.Metrics) *Core {
 	cfg = cfg.withDefaults()
 	core := &Core{Config: cfg, Metrics: m, Began: cfg.Now(), State: stateDir{path: cfg.StateDir, now: cfg.Now}, Ledger: budget.NewLedger(cfg.StateDir, cfg.Now)}
+	core.Ledger.Paid = func(a budget.Amount) { m.Paid(a.Cost, a.Tokens) }
 	core.drains, core.beginDrain = context.WithCancel(context.Background())
 	core.life, core.end = context.WithCancel(context.Background())
 	return core

@@ -95,11 +95,15 @@ func TestATokenSpendsItsBudgetAndGetsItAgain(t *testing.T) {
 func TestARunEndsWithTheBudgetOfItsToken(t *testing.T) {
 	t.Parallel()
 	g := apitest.Serve(t, spender(daemontest.Hang()), guest(t, "0.5"))
+	apitest.Completed(t, g.Chat(apitest.Ask("go"), budgetHeader, "0.5")) // of a token without limits
 	c := apitest.Completed(t, ask(g, "go"))
 	apitest.Equal(t, "the finish reason", c.Choices[0].FinishReason, "length")
 	apitest.Begins(t, "the answer", c.Text(), "So far.\n\n")
 	apitest.Contains(t, "the answer", c.Text(), `The API key "guest" has spent 1.0000 of its 0.5 US dollars, which does not renew; use another key`)
 	wantQuota(t, ask(g, "more"), 0)
+	numbers := g.Do(http.MethodGet, "/metrics", "").Body
+	apitest.Contains(t, "the metrics", numbers, "ohgw_limit_refusals_total 1\n")
+	apitest.Contains(t, "the metrics", numbers, "ohgw_limit_cost_dollars_total 1\n")
 }
 
 func TestATokenIsLimitedInTokens(t *testing.T) {

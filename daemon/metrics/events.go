@@ -54,6 +54,16 @@ func (m *Metrics) Repeat() { m.repeats.Add(1) }
 // BackendError counts a failure of the backend. The kinds are few and fixed.
 func (m *Metrics) BackendError(kind string) { m.backend.Add(1, kind) }
 
+// LimitRefusal counts a run or another call of an LLM that is refused because its token has
+// spent its limit.
+func (m *Metrics) LimitRefusal() { m.overLimit.Add(1) }
+
+// Paid counts what is counted against the limits of a token.
+func (m *Metrics) Paid(cost float64, tokens int64) {
+	m.paidCost.Add(cost)
+	m.paidTokens.Add(float64(tokens))
+}
+
 // Run is a run that is over.
 type Run struct {
 	Profile string

@@ -55,6 +55,9 @@ type Metrics struct {
 	taskTime    *series.Histogram
 	taskTokens  *series.Counter
 	taskCost    *series.Counter
+	overLimit   *series.Counter
+	paidTokens  *series.Counter
+	paidCost    *series.Counter
 
 	mu       sync.Mutex
 	profiles map[string]struct{} // that have series of their own
@@ -89,6 +92,9 @@ func New(cfg Config) *Metrics {
 	m.taskTime = s.Histogram("ohgw_housekeeping_seconds", "Duration of housekeeping tasks, by source.", shortBuckets, "by")
 	m.taskTokens = s.Counter("ohgw_housekeeping_tokens_total", "Tokens of housekeeping calls, by profile and kind; not included in the tokens of runs.", "kind", "profile")
 	m.taskCost = s.Counter("ohgw_housekeeping_cost_dollars_total", "Cost of housekeeping calls in US dollars, by profile.", "profile")
+	m.overLimit = s.Counter("ohgw_limit_refusals_total", "Runs and other LLM calls refused because their token has spent its limit of money or tokens.")
+	m.paidTokens = s.Counter("ohgw_limit_tokens_total", "LLM tokens counted against the limits of tokens.")
+	m.paidCost = s.Counter("ohgw_limit_cost_dollars_total", "US dollars counted against the limits of tokens.")
 
 	build := s.Gauge("ohgw_build_info", "Always 1; the labels identify the build.", "go", "revision", "version")
 	build.Add(1, cfg.Go, cfg.Revision, cfg.Version)

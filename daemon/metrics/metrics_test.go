@@ -40,6 +40,8 @@ func everything() *metrics.Metrics {
 	m.Repeat()
 	m.BackendError("lost")
 	m.Housekeeping(metrics.Housekeeping{Profile: "fast", Task: "title", By: "llm", Took: time.Second, Prompt: 30, Completion: 4, Cost: 0.01})
+	m.LimitRefusal()
+	m.Paid(0.5, 700)
 	m.Run(metrics.Run{
 		Profile: "fast", Outcome: "finished", Waited: time.Second, Took: time.Minute,
 		Prompt: 100, Completion: 20, Cached: 50, CacheWrite: 5, Reasoning: 7, Cost: 0.25,
@@ -76,6 +78,9 @@ func TestEveryEventIsCounted(t *testing.T) {
 		`ohgw_housekeeping_seconds_sum{by="llm"} 1`,
 		`ohgw_housekeeping_tokens_total{kind="prompt",profile="fast"} 30`,
 		`ohgw_housekeeping_cost_dollars_total{profile="fast"} 0.01`,
+		`ohgw_limit_refusals_total 1`,
+		`ohgw_limit_tokens_total 700`,
+		`ohgw_limit_cost_dollars_total 0.5`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %q", want)

@@ -16,6 +16,10 @@ const dirName = "spending"
 // Ledger knows what tokens have spent: a record for each token, which grows by a line with
 // each payment. One process at a time may write.
 type Ledger struct {
+	// Paid is called with each payment, if it is set before the first account is opened. It
+	// must not call the ledger.
+	Paid func(Amount)
+
 	dir *recordfile.Dir
 	now func() time.Time
 
@@ -43,7 +47,7 @@ func (l *Ledger) Account(id string) (*Account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open what a token has spent: %w", err)
 	}
-	a := &Account{dir: l.dir, id: id, now: l.now, book: b}
+	a := &Account{dir: l.dir, id: id, now: l.now, paid: l.Paid, book: b}
 	l.accounts[id] = a
 	return a, nil
 }
@@ -70,9 +74,10 @@ func (l *Ledger) Forget(id string) error { return l.dir.Remove(id) }
 
 // Account is what one token has spent. Its methods may be called at the same time.
 type Account struct {
-	dir *recordfile.Dir
-	id  string
-	now func() time.Time
+	dir  *recordfile.Dir
+	id   string
+	now  func() time.Time
+	paid func(Amount) // may be nil
 
 	mu    sync.Mutex
 	book  book
@@ -150,6 +155,9 @@ func (a *Account) usable() error {
 // change makes a change, in memory also where the disk fails. The caller holds a.mu.
 func (a *Account) change(c change) error {
 	a.book.apply(c)
+	if more := (Amount{c.Cost, c.Tokens}); a.paid != nil && more != (Amount{}) {
+		a.paid(more)
+	}
 	if a.lines++; a.lines > maxLines || a.lost != nil {
 		return a.whole()
 	}
