@@ -184,6 +184,9 @@ type OpenRequest struct {
 	// in this process does not wait for the disk then. A later Open without Unkept takes
 	// this back, also for what happened before.
 	Unkept bool
+	// OneShot says that a new conversation is removed after its turn: its agent keeps no
+	// notes for later ones.
+	OneShot bool
 	// Profile is the Name of the [Profile] for a new conversation.
 	Profile string
 	// Workspace is the directory in which a new conversation works, on the

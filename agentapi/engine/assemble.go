@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/hookagent"
+	"github.com/ohgw/ohgw/agentapi/engine/memory"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
@@ -89,7 +90,8 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	if err != nil {
 		return nil, err
 	}
-	words := a.prompt(s, stored)
+	notes := a.notes(s, stored)
+	words := a.prompt(s, stored, notes)
 	a.cfg.Opened(s.Workspace.WorkingDir)
 	var status atomic.Pointer[func() []agentapi.MCPServer]
 	// The directory is the conversation's once that is open.
@@ -106,7 +108,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 			tools, err := a.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), Profile: onlyProfile(s),
-				Shown: shown, Agent: s.Agent, Team: members, Panel: panel, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
+				Shown: shown, Memory: notes.UserDir(), Agent: s.Agent, Team: members, Panel: panel, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
 				SwitchOwn: a.toRouted(host, s.ID, models),
 				Watch:     func(servers func() []agentapi.MCPServer) { status.Store(&servers) },
 			}, words.Skills(), hooks, at.others)
@@ -186,8 +188,25 @@ func hadShell(dir *store.Dir) bool {
 	})
 }
 
+// notes are where the agent of a conversation keeps notes for later ones; nil if it keeps
+// none. Where the directory of the user's cannot be used, there are those of the workspace.
+func (a *assembler) notes(s store.State, stored storedagent.Agent) *memory.Places {
+	if !stored.Remembers() {
+		return nil
+	}
+	at := memory.Places{Home: a.cfg.Home, Workspace: s.Workspace.WorkingDir}
+	if a.cfg.Base == "" {
+		return &at
+	}
+	var err error
+	if at.User, err = memory.Prepare(a.cfg.Base); err != nil {
+		a.cfg.Log.Warn("the notes of the user are not used", "conversation", s.ID, "err", err)
+	}
+	return &at
+}
+
 // prompt assembles what the agent is told from what is stored of it.
-func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prompt {
+func (a *assembler) prompt(s store.State, stored storedagent.Agent, notes *memory.Places) *prompt.Prompt {
 	words := stored.Object("agent_context")
 	cfg := prompt.Config{
 		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: a.cfg.Home, Base: a.cfg.Base}, Static: stored.Text("system_prompt"), Persona: stored.Text("persona"),
@@ -195,7 +214,7 @@ func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prom
 		NoRisk: string(stored.Object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
 		NoDate: string(words["current_datetime"]) == "null",
 		Now:    a.cfg.Now,
-		Warn:   func(err error) { a.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
+		Warn:   func(err error) { a.cfg.Log.Warn("read skills and notes", "conversation", s.ID, "err", err) },
 	}
 	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
 	cfg.Given = skill.Given(words["skills"])
@@ -203,7 +222,7 @@ func (a *assembler) prompt(s store.State, stored storedagent.Agent) *prompt.Prom
 	cfg.NoUserSkills, cfg.NoProject = string(words["load_user_skills"]) == "false", string(words["load_project_skills"]) == "false"
 	// OpenHands reads those of a workspace only where it is asked to, and then they come first.
 	cfg.ProjectFirst = string(words["load_project_skills"]) == "true"
-	cfg.Memory = words.Text("memory_context")
+	cfg.Memory, cfg.Notes = words.Text("memory_context"), notes
 	cfg.Secrets = storedagent.SecretNames(s.SecretRegistry)
 	box := a.cfg.sandbox()
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)

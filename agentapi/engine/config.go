@@ -140,6 +140,9 @@ type BoxEnv struct {
 	// Shown are directories without links that the box shows, read-only, besides those of
 	// every agent: those of the conversation's plugins.
 	Shown []string
+	// Memory is the directory of the user's notes, without links, which the box shows and
+	// programs write; "": none. Programs of a conversation that is ReadOnly only read it.
+	Memory string
 }
 
 // ToolEnv is what tools are made of.
@@ -151,6 +154,7 @@ type ToolEnv struct {
 	ReadOnly     bool            // as in [BoxEnv]
 	Profile      string          // as in [BoxEnv]
 	Shown        []string        // as in [BoxEnv]
+	Memory       string          // as in [BoxEnv]
 	Agent        json.RawMessage // as stored: which tools
 	Team         *team.Team      // that answers in the conversation; nil: there is no team
 	Panel        *team.Panel     // has all members answer; nil: they do not

@@ -40,7 +40,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	}
 	words, status := b.table.opened(id)
 	if words == nil {
-		words = b.assembler.prompt(state, stored)
+		words = b.assembler.prompt(state, stored, nil)
 	}
 	out.Skills = listSkills(words, stored.Object("llm").Text("model"))
 	if status != nil {

@@ -102,7 +102,9 @@ func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	if err != nil {
 		return founding{}, err
 	}
-	stored, err := r.agents.Of(sourceOf(profile, settings, req.System), r.cfg.Seal)
+	source := sourceOf(profile, settings, req.System)
+	source.Memory = !req.OneShot
+	stored, err := r.agents.Of(source, r.cfg.Seal)
 	if err != nil {
 		return founding{}, err
 	}
@@ -235,6 +237,9 @@ func (r *founder) ofStart(ctx context.Context, s control.Start) (founding, error
 		from.agent.AddSuffix(s.Suffix)
 	}
 	from.agent.Date(r.cfg.Now())
+	if err := r.remember(ctx, from.agent); err != nil {
+		return founding{}, err
+	}
 	from.agent.AddLaunchSkills(s.Skills, skill.User{Home: r.cfg.Home, Base: r.cfg.Base})
 	tags, err := r.plugins.Add(ctx, &s, from.agent)
 	if err != nil {
@@ -245,4 +250,17 @@ func (r *founder) ofStart(ctx context.Context, s control.Start) (founding, error
 		from.tags = tags
 	}
 	return r.foundingOf(s, from)
+}
+
+// remember has an agent keep notes where the user's settings say so, whoever sends it.
+func (r *founder) remember(ctx context.Context, a storedagent.Agent) error {
+	settings, err := r.roster.settings(ctx)
+	if err != nil {
+		return err
+	}
+	users := storedagent.Agent{}
+	if len(settings.Agent) > 0 && json.Unmarshal(settings.Agent, &users) == nil && users.Remembers() {
+		a.Remember()
+	}
+	return nil
 }

@@ -128,6 +128,11 @@ func (s Settings) of(a Agent) (Settings, error) {
 		})
 		context.Set("secrets", secrets)
 	}
+	if users.Remembers() && a.Team == nil {
+		own.Set("agent_context", context)
+		own.Remember()
+		context = own.Object("agent_context")
+	}
 	delete(users, "mcp_config")
 	maps.Copy(users, own)
 	users.Set("agent_context", context)

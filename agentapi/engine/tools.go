@@ -24,7 +24,7 @@ type explainer interface {
 // The last one closes the box.
 func (a *assembler) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner, tasks delegation.Opener) ([]tool.Tool, error) {
 	box, err := a.cfg.Boxes(ctx, BoxEnv{
-		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Shown: e.Shown,
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Shown: e.Shown, Memory: e.Memory,
 	})
 	if err != nil {
 		return nil, apierr.Of(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")

@@ -517,6 +517,26 @@ func TestAJournalThatCannotBeReadKeepsNothing(t *testing.T) {
 	})
 }
 
+// The agent of a one-shot keeps no notes, however long that stays; that of a conversation
+// that is kept may.
+func TestTheBackendKnowsWhatIsAOneShot(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{time.Minute, -1} {
+		for _, keep := range []bool{false, true} {
+			inBubble(t, run.Config{OneShotTTL: ttl}, func(w *world) {
+				req := ask("hello")
+				req.Keep = keep
+				w.answered(req)
+				w.b.mu.Lock()
+				defer w.b.mu.Unlock()
+				if len(w.b.opened) != 1 || w.b.opened[0].OneShot == keep {
+					t.Errorf("one-shots stay for %s, kept %t: opened %+v", ttl, keep, w.b.opened)
+				}
+			})
+		}
+	}
+}
+
 // Closing a conversation writes its files once more, which is in vain for one
 // that is removed next.
 func TestOneShotThatIsRemovedAtOnceIsNotClosedFirst(t *testing.T) {

@@ -144,6 +144,9 @@ func (c *ConversationSettings) agent(found shape.Tree, said jsonedit.Value, lost
 		if shape.IsNull(context["current_datetime"]) {
 			words["current_datetime"] = context["current_datetime"] // the agent is told no date
 		}
+		if string(context.Raw("load_memory")) == "true" {
+			words.Take(context, "load_memory")
+		}
 		agent["agent_context"] = words
 	}
 	if criticized {

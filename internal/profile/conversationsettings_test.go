@@ -61,7 +61,7 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 				"auth": {"strategy": "bearer", "value": "`+fixtureToken+`"}
 			}},
 			"agent_context": {
-				"system_message_suffix": "Be kind.", "user_message_suffix": null, "disabled_skills": ["noisy"], "current_datetime": null,
+				"system_message_suffix": "Be kind.", "user_message_suffix": null, "disabled_skills": ["noisy"], "current_datetime": null, "load_memory": 1,
 				"secrets": {
 					"API_TOKEN": "`+fixtureToken+`", "PLAIN": "in clear", "EMPTY": "",
 					"LOOKED_UP": {"kind": "LookupSecret", "url": "http://127.0.0.1/", "headers": {"Authorization": "`+fixtureToken+`"}}
@@ -83,7 +83,7 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 			"auth": {"strategy": "bearer", "value": "`+fixtureKey+`"}
 		}},
 		"agent_context": {
-			"system_message_suffix": "Be kind.", "user_message_suffix": null, "disabled_skills": ["noisy"], "current_datetime": null,
+			"system_message_suffix": "Be kind.", "user_message_suffix": null, "disabled_skills": ["noisy"], "current_datetime": null, "load_memory": true,
 			"secrets": {
 				"API_TOKEN": "`+fixtureKey+`", "PLAIN": "in clear",
 				"LOOKED_UP": {"kind": "LookupSecret", "url": "http://127.0.0.1/", "headers": {"Authorization": "`+fixtureKey+`"}}

@@ -35,7 +35,7 @@ func (p *Prompt) smallStatic() string {
 	} else if soul, path := p.ownSoul(); soul != "" {
 		first = soulOpen + fitting(soul, path) + soulClose
 	}
-	return first + "\n\n" + rest
+	return first + "\n\n" + strings.TrimSpace(rest+p.smallGuide())
 }
 
 // fitting is a text as far as a small prompt has room for it. Path is its file, if there

@@ -18,6 +18,7 @@ type Cache struct {
 type digest struct {
 	profile, revision string
 	settings, system  [sha256.Size]byte
+	memory            bool
 }
 
 // maxAgents is how many are kept: the profiles that are in use, with the
@@ -28,7 +29,7 @@ const maxAgents = 32
 // before. One with MCP servers is made again each time: their secrets are sealed for one
 // conversation.
 func (m *Cache) Of(from Source, seal func(string) (string, error)) (json.RawMessage, error) {
-	key := digest{profile: from.Name, revision: from.Revision, settings: sha256.Sum256(from.Settings), system: sha256.Sum256([]byte(from.System))}
+	key := digest{profile: from.Name, revision: from.Revision, settings: sha256.Sum256(from.Settings), system: sha256.Sum256([]byte(from.System)), memory: from.Memory}
 	m.mu.Lock()
 	known := m.made[key]
 	m.mu.Unlock()

@@ -15,6 +15,9 @@ type Source struct {
 	LLM            json.RawMessage // of the profile, without any secret
 	Settings       json.RawMessage // agent_settings, secrets in the clear; nil: none
 	System         string          // a text at the end of the system message
+	// Memory says that the agent keeps notes for later conversations, where the settings
+	// have that.
+	Memory bool
 }
 
 // New makes the agent of a new conversation, as OpenHands would make it of the
@@ -51,7 +54,7 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 	if persona := settings.Text("persona"); strings.TrimSpace(persona) != "" {
 		a.Set("persona", persona)
 	}
-	a.Set("agent_context", newContext(settings.Object("agent_context"), from.System))
+	a.Set("agent_context", newContext(settings, from))
 	servers, err := storedServers(settings, seal)
 	if err != nil {
 		return nil, apierr.Refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
@@ -75,10 +78,13 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 	return json.Marshal(a)
 }
 
-// newContext makes the context of a new agent: that of the settings, with system at
-// the end of its suffix.
-func newContext(settings Agent, system string) Agent {
-	context := Agent{}
+// newContext makes the context of a new agent: that of the settings, with the text of the
+// source at the end of its suffix.
+func newContext(of Agent, from Source) Agent {
+	context, settings, system := Agent{}, of.Object("agent_context"), from.System
+	if from.Memory && of.Remembers() {
+		context.Set(loadMemory, true)
+	}
 	for _, name := range []string{"system_message_suffix", "user_message_suffix", "disabled_skills"} {
 		if v, ok := settings[name]; ok && string(v) != "null" {
 			context[name] = v

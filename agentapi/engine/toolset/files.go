@@ -13,26 +13,48 @@ import (
 
 // files is how a tool uses files: as the box allows.
 func (m *maker) files() (sandbox.Streams, error) {
-	box := m.env.Box
-	if box == nil {
-		box = sandbox.Outside(sandbox.Off, sandbox.Mark{})
-	}
-	files, err := sandbox.StreamsOf(box, m.env.Workspace, m.cfg.Confined)
+	files, err := sandbox.StreamsOf(m.box(), m.env.Workspace, m.cfg.Confined)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	return files, nil
 }
 
-// editor makes the file editor, which uses files as the box allows.
+func (m *maker) box() sandbox.Box {
+	if m.env.Box == nil {
+		return sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	}
+	return m.env.Box
+}
+
+// editor makes the file editor, which uses files as the box allows. One that is confined to
+// the workspace also edits the notes of the user, if the agent keeps some.
 func (m *maker) editor() (tool.Tool, error) {
 	files, err := m.files()
 	if err != nil {
 		return nil, err
 	}
-	return owned(files)(file.New(file.Config{
-		Dir: m.env.Workspace, Confined: m.cfg.Confined, Files: files, Vision: m.env.Host.Vision,
-	}))
+	cfg := file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Files: files, Vision: m.env.Host.Vision}
+	if m.cfg.Confined && m.env.Memory != "" {
+		if cfg.AlsoFiles, err = sandbox.FilesOf(m.box(), m.env.Memory, true); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the notes of the user: %w", err), files.Close())
+		}
+		cfg.Also = m.env.Memory
+		return owned(closers{files, cfg.AlsoFiles})(file.New(cfg))
+	}
+	return owned(files)(file.New(cfg))
+}
+
+// closers are closed together.
+type closers []interface{ Close() error }
+
+// Close closes all of them.
+func (c closers) Close() error {
+	var errs []error
+	for _, each := range c {
+		errs = append(errs, each.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // planner makes the editor of a plan, and the plan.
@@ -89,7 +111,7 @@ func (m *maker) makeFound(s spec) (tool.Tool, error) {
 }
 
 // owned closes files whose tool could not be made.
-func owned(files sandbox.Files) func(*file.Editor, error) (tool.Tool, error) {
+func owned(files interface{ Close() error }) func(*file.Editor, error) (tool.Tool, error) {
 	return func(e *file.Editor, err error) (tool.Tool, error) {
 		if err != nil {
 			return nil, errors.Join(err, files.Close())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -217,10 +218,26 @@ func (b *box) open() (sandbox.Box, error) {
 func (b *box) with(more shown) policy.Policy {
 	p := boxes.Surround(b.m.user(), b.plan)
 	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
+	if at := b.memory(); at != "" && b.env.ReadOnly {
+		p.Read = append(p.Read, at)
+	} else if at != "" {
+		p.Write = append(p.Write, at)
+	}
 	if b.env.ReadOnly && slices.Contains(more.write, p.Workspace) {
 		p.Read = slices.DeleteFunc(slices.Clone(p.Read), func(at string) bool { return at == p.Workspace })
 	}
 	return p
+}
+
+// memory is the directory of the user's notes, as long as it can be one: a box with another
+// thing in its place could not be made.
+func (b *box) memory() string {
+	at := b.env.Memory
+	info, err := os.Lstat(at)
+	if at == "" || err != nil || !info.IsDir() || policy.OfSystem(at) || subpath.Within(at, b.plan.Workspace) {
+		return ""
+	}
+	return at
 }
 
 // make makes a real box.

@@ -171,6 +171,10 @@ type Env struct {
 	// Shown are directories, without symbolic links, that the boxes of the conversation
 	// show, read-only, beside what the settings say. They are not the user's secrets.
 	Shown []string
+	// Memory is a directory without symbolic links that the box of the agent shows beside
+	// what the settings say, also below one that is hidden. Programs write in it, unless
+	// ReadOnly is set. Empty, or not there: none.
+	Memory string
 }
 
 // Box makes the box of a conversation. Where there is none for it, the error is an

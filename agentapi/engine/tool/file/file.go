@@ -53,6 +53,10 @@ type Config struct {
 	// Files is how the editor uses files; it belongs to the editor then. Nil: as
 	// ohgw itself, confined or not.
 	Files sandbox.Files
+	// Also is a directory that an editor confined to Dir may use as well, and AlsoFiles how;
+	// they belong to the editor. The directory has no links in its path. Nil: none.
+	Also      string
+	AlsoFiles sandbox.Files
 	// Plan makes the tool planning_file_editor, which edits this file alone. The path
 	// is absolute; "" makes file_editor, which edits all.
 	Plan string
@@ -103,7 +107,11 @@ func (e *Editor) Definition() tool.Definition {
 	}
 	text += "\n\nYou work in " + e.cfg.Dir + ": begin there when you look around."
 	if e.cfg.Confined {
-		text += " Paths outside of it are refused."
+		text += " Paths outside of it are refused"
+		if e.cfg.AlsoFiles != nil {
+			text += ", but for " + e.cfg.Also
+		}
+		text += "."
 	}
 	name, annotations := "file_editor", &tool.Annotations{Title: "file_editor", Destructive: true}
 	if e.cfg.Plan != "" {
@@ -137,14 +145,20 @@ func (e *Editor) Locks(args json.RawMessage) []string {
 		return nil
 	}
 	path := filepath.Clean(a.Path)
-	if real, err := e.files.Real(path); err == nil {
+	if real, err := e.filesAt(path).Real(path); err == nil {
 		path = real
 	}
 	return []string{"file:" + path}
 }
 
 // Close lets go of the workspace.
-func (e *Editor) Close() error { return e.files.Close() }
+func (e *Editor) Close() error {
+	err := e.files.Close()
+	if e.cfg.AlsoFiles != nil {
+		err = errors.Join(err, e.cfg.AlsoFiles.Close())
+	}
+	return err
+}
 
 type arguments struct {
 	Command    string  `json:"command"`

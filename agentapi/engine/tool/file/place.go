@@ -42,18 +42,35 @@ func (e *Editor) find(path string) (*place, error) {
 		return nil, refusef("The path must be absolute, for example %s.", filepath.Join(e.cfg.Dir, "file"))
 	}
 	path = filepath.Clean(path)
-	real, err := e.files.Real(path)
+	files, root := e.filesAt(path), e.real
+	if e.also(path) {
+		root = e.cfg.Also
+	}
+	real, err := files.Real(path)
 	if err != nil {
 		return nil, e.cannotFind(path, err)
 	}
 	if !e.cfg.Confined {
-		return &place{path: path, real: real, files: e.files}, nil
+		return &place{path: path, real: real, files: files}, nil
 	}
-	name, ok := subpath.Rel(e.real, real)
+	name, ok := subpath.Rel(root, real)
 	if !ok {
 		return nil, e.outside(path)
 	}
-	return &place{path: path, real: real, name: name, files: e.files}, nil
+	return &place{path: path, real: real, name: name, files: files}, nil
+}
+
+// filesAt is how the editor uses the file at a path.
+func (e *Editor) filesAt(path string) sandbox.Files {
+	if e.also(path) {
+		return e.cfg.AlsoFiles
+	}
+	return e.files
+}
+
+// also reports whether a path is in the other directory that a confined editor may use.
+func (e *Editor) also(path string) bool {
+	return e.cfg.AlsoFiles != nil && subpath.Within(e.cfg.Also, path) && !subpath.Within(e.cfg.Dir, path)
 }
 
 // there reports whether something is at a path.
@@ -72,12 +89,12 @@ func (e *Editor) outside(path string) error {
 // cannotFind says why a path leads nowhere. What is outside the workspace is
 // not even said to be missing.
 func (e *Editor) cannotFind(path string, err error) error {
-	if e.cfg.Confined && !subpath.Within(e.cfg.Dir, path) && !subpath.Within(e.real, path) {
+	if e.cfg.Confined && !e.also(path) && !subpath.Within(e.cfg.Dir, path) && !subpath.Within(e.real, path) {
 		return e.outside(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		dir := filepath.Dir(path)
-		if hint := meant(e.files, path, dir); hint != "" {
+		if hint := meant(e.filesAt(path), path, dir); hint != "" {
 			return refusef("There is no directory %s.%s", dir, hint)
 		}
 		return refusef("There is no directory %s. Make it first, or correct the path.", dir)
