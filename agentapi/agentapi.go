@@ -241,8 +241,11 @@ type Goal struct {
 	Rounds    int // how often a judge looks at most, from 1
 }
 
-// Pursuer is a [Conversation] that can pursue goals.
+// Pursuer is a [Conversation] that may be able to pursue goals.
 type Pursuer interface {
+	// Pursues returns nil where the conversation can pursue a goal as it is now. Else the
+	// error is ErrUnsupported, for the reason ErrNoGoals. It changes nothing.
+	Pursues(ctx context.Context) error
 	// Pursue does what Send does, and has a judge say after each run whether the goal is
 	// reached. Where it is not, the agent is told what is missing, and runs again. The
 	// events of the key [event.KeyGoal] tell that. Interrupt ends it, and so does the next

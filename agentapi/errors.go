@@ -41,6 +41,9 @@ var (
 // ErrNothingWaits is the private cause of an [ErrRefused]: nothing waits for the decision.
 var ErrNothingWaits = errors.New("nothing waits for a decision")
 
+// ErrNoGoals is the private cause of an [ErrUnsupported]: a conversation cannot pursue goals.
+var ErrNoGoals = errors.New("no goals")
+
 // CodeSandbox is the code of a run's error event when its sandbox could not be
 // started: [ErrSandbox] of a run that had begun.
 const CodeSandbox = "SandboxUnavailable"

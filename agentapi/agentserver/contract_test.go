@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { waittest.Main(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true, Agents: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true, Agents: true, Goals: true}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
@@ -36,9 +36,11 @@ func TestContractWithOldServers(t *testing.T) {
 		{"1.43.1", func(*backendtest.Features) {}},
 		{"1.37.0", func(*backendtest.Features) {}},
 		{"1.36.0", func(f *backendtest.Features) { f.Agents = false }},
-		{"1.32.0", func(f *backendtest.Features) { f.Agents, f.Pause = false, false }},
-		{"1.30.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Fork = false, false, false }},
-		{"1.22.0", func(f *backendtest.Features) { f.Agents, f.Stop, f.Pause, f.Fork = false, false, false, false }},
+		{"1.32.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Goals = false, false, false }},
+		{"1.30.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Fork, f.Goals = false, false, false, false }},
+		{"1.22.0", func(f *backendtest.Features) {
+			f.Agents, f.Stop, f.Pause, f.Fork, f.Goals = false, false, false, false, false
+		}},
 	} {
 		t.Run(tt.version, func(t *testing.T) {
 			t.Parallel()

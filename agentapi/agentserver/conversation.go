@@ -30,6 +30,10 @@ type conversation struct {
 	counts  bool
 	working atomic.Bool
 
+	// pursuing is set while there is a goal, and running while there is a run, as far as
+	// the log was read.
+	pursuing, running atomic.Bool
+
 	// uncounted is set for a fork whose agent the server has not set up yet.
 	uncounted atomic.Bool
 }
@@ -48,7 +52,10 @@ func (c *conversation) State(ctx context.Context) (event.State, error) {
 }
 
 func (c *conversation) Interrupt(ctx context.Context) error {
-	return c.backend.interrupt(ctx, c.info.ID)
+	if !c.pursuing.Load() {
+		return c.backend.interrupt(ctx, c.info.ID)
+	}
+	return c.leave(ctx)
 }
 
 // Switch gives the agent the LLM of another profile. The server keeps the

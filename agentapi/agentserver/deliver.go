@@ -192,9 +192,12 @@ func (s *stream) deliver(e event.Event) error {
 	s.conv.newest.Store(&e.ID)
 	if status, ok := e.StatusUpdate(); ok {
 		s.status, s.stamped = status, e.Timestamp
+		s.conv.running.Store(status == event.Running)
 	}
 	if _, update := e.Body.(*event.StateUpdate); !update {
 		s.leaf = e.ID
+	} else if g, ok := e.Goal(); ok {
+		s.heardGoal(g)
 	}
 	return s.out(e)
 }

@@ -58,10 +58,15 @@ func (c *conversation) sendCounted(ctx context.Context, m agentapi.Message) erro
 	if err := c.say(ctx, m, false); err != nil {
 		return err
 	}
+	c.count(ctx)
+	return c.run(ctx)
+}
+
+// count hands the LLM of a fork over, between its first message and the run.
+func (c *conversation) count(ctx context.Context) {
 	if err := c.handOver(ctx, c.info.Profile); err != nil {
 		c.backend.log.WarnContext(ctx, "cannot read the token counts of a copied conversation; they are not counted", "conversation_id", c.info.ID, "err", err)
 	}
-	return c.run(ctx)
 }
 
 // exists reports whether the conversation is there: the server says 404 for an

@@ -23,9 +23,10 @@ type conversationInfo struct {
 			SystemSuffix string `json:"system_message_suffix"`
 		} `json:"agent_context"`
 	} `json:"agent"`
-	Hooks   json.RawMessage `json:"hook_config"`
-	Title   string          `json:"title"`
-	Created string          `json:"created_at"`
+	Hooks   json.RawMessage   `json:"hook_config"`
+	Blocked map[string]string `json:"blocked_messages"` // why a hook refused a message, by its id
+	Title   string            `json:"title"`
+	Created string            `json:"created_at"`
 }
 
 // hasHooks reports whether a hook may change the course of a run.

@@ -88,6 +88,7 @@ func (s *stream) again(ctx, limited context.Context) error {
 		s.drop()
 		return err
 	}
+	s.stale = false
 	return nil
 }
 

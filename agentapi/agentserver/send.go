@@ -255,8 +255,8 @@ func newUsage() string {
 
 // SendFirst sends the first message of a conversation whose LLM the caller sets. It calls
 // set between the message and its run, where a server begins to count what an LLM takes.
-// If set returns an error, nothing runs.
-func (b *Backend) SendFirst(ctx context.Context, id string, m agentapi.Message, set func(context.Context) error) error {
+// If set returns an error, nothing runs. With a goal the message is pursued; g may be nil.
+func (b *Backend) SendFirst(ctx context.Context, id string, m agentapi.Message, g *agentapi.Goal, set func(context.Context) error) error {
 	info, err := b.info(ctx)
 	if err != nil {
 		return err
@@ -267,6 +267,9 @@ func (b *Backend) SendFirst(ctx context.Context, id string, m agentapi.Message, 
 	}
 	if err := set(ctx); err != nil {
 		return err
+	}
+	if g != nil {
+		return c.striveAfter(ctx, *g, true)
 	}
 	return c.run(ctx)
 }

@@ -50,6 +50,7 @@ type stream struct {
 	heldBytes int
 	spilled   bool
 	restarted bool // the server was: the next snapshot is the end
+	stale     bool // a goal is over, and no snapshot has come on a new socket
 
 	seen      sequence.Recent
 	delivered int // events of the log
@@ -176,7 +177,7 @@ func (s *stream) session(ctx context.Context) error {
 				return s.sock.err
 			}
 			s.lost, s.delay, s.checked = time.Time{}, 0, s.conv.backend.now()
-			if err := s.source.frame(ctx, f); err != nil {
+			if err := errors.Join(s.source.frame(ctx, f), s.fresh()); err != nil {
 				return err
 			}
 		case <-ticker.C:

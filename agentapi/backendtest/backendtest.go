@@ -49,6 +49,11 @@ type Features struct {
 	Pause   bool // another client can pause a run
 	Kill    bool // the server can die and come back while we live
 	Agents  bool // agents are among its profiles
+	Goals   bool // a message can have a goal
+
+	// GoalsWait: a goal goes on after an action of it was confirmed. Without that, goals are
+	// refused where actions wait for a confirmation.
+	GoalsWait bool
 
 	// KeyWords: a refused LLM key is told in words of the server's own, not in
 	// those of the provider.
@@ -86,7 +91,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), forks(), histories(), extensions(), losses())
+	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), goals(), condensations(), forks(), histories(), extensions(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

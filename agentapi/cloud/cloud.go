@@ -45,8 +45,9 @@ type Agent interface {
 	Mark(ctx context.Context, id, profile string, system *string, title string) error
 
 	// SendFirst sends the first message of a conversation, calls set, which gives it
-	// another LLM, and starts the run. An LLM that it got before is not counted.
-	SendFirst(ctx context.Context, id string, m agentapi.Message, set func(context.Context) error) error
+	// another LLM, and starts the run, or the goal of the message unless that is nil. An
+	// LLM that it got before is not counted.
+	SendFirst(ctx context.Context, id string, m agentapi.Message, g *agentapi.Goal, set func(context.Context) error) error
 }
 
 // Backend is an agentapi.Backend over an account.

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { waittest.Main(m) }
 
 // everything is what the cloud can do. A copy up to an event it cannot make.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Confirm: true, Kill: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Confirm: true, Kill: true, Goals: true}
 }
 
 func TestContractWithTheFakeCloud(t *testing.T) {

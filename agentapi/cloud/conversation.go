@@ -185,6 +185,41 @@ const maxTitle = 50
 // profile, and its title: else the agent-server would ask the model for one, at the
 // account's cost.
 func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
+	return c.send(ctx, m, nil, func(conv agentapi.Conversation) error { return conv.Send(ctx, m) })
+}
+
+// Pursues asks the agent-server in the sandbox.
+func (c *conversation) Pursues(ctx context.Context) error {
+	return c.awake(ctx, func(conv agentapi.Conversation) error {
+		pursuer, err := pursuerOf(conv)
+		if err != nil {
+			return err
+		}
+		return pursuer.Pursues(ctx)
+	})
+}
+
+// Pursue appends the message, and has the agent-server pursue its goal.
+func (c *conversation) Pursue(ctx context.Context, m agentapi.Message, g agentapi.Goal) error {
+	return c.send(ctx, m, &g, func(conv agentapi.Conversation) error {
+		pursuer, err := pursuerOf(conv)
+		if err != nil {
+			return err
+		}
+		return pursuer.Pursue(ctx, m, g)
+	})
+}
+
+func pursuerOf(conv agentapi.Conversation) (agentapi.Pursuer, error) {
+	pursuer, ok := conv.(agentapi.Pursuer)
+	if !ok {
+		return nil, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The agent-server of the sandbox cannot pursue goals. Leave the goal out, or use the embedded agent.", Err: agentapi.ErrNoGoals}
+	}
+	return pursuer, nil
+}
+
+// send sends a message by next. The first one gets what comes with it.
+func (c *conversation) send(ctx context.Context, m agentapi.Message, g *agentapi.Goal, next func(agentapi.Conversation) error) error {
 	stage, err := c.at(ctx)
 	if err != nil {
 		return err
@@ -199,9 +234,9 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 	err = c.asIs(ctx, func(conv agentapi.Conversation) error {
 		profile := c.Info().Profile
 		if stage != begun || profile == "" {
-			return conv.Send(ctx, m)
+			return next(conv)
 		}
-		return c.current().agent.SendFirst(ctx, c.info.ID, m, func(ctx context.Context) error { return c.give(ctx, profile) })
+		return c.current().agent.SendFirst(ctx, c.info.ID, m, g, func(ctx context.Context) error { return c.give(ctx, profile) })
 	})
 	full, ok := errors.AsType[*agentapi.FullError](err)
 	if err == nil || ok && full.Stored {

@@ -45,7 +45,7 @@ func TestEngineKeepsTheContract(t *testing.T) {
 func contract(t *testing.T, change func(c *engine.Config, url string)) {
 	t.Helper()
 	backendtest.Run(t, backendtest.Factory{
-		Has: backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true},
+		Has: backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Goals: true, GoalsWait: true},
 		New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 			server := llmtest.New(t)
 			cfg := enginetest.Config(t, server.URL, enginetest.NewProfiles("main", "test", "other", "other"))

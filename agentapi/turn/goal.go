@@ -18,10 +18,11 @@ type Goal struct {
 // goal is reached.
 func (r *Reader) pursues() bool { return r.goal != nil && r.goal.Active }
 
-// pursued reads what has become of a goal. One that is told before the turn begins is not
-// that of the turn.
+// pursued reads what has become of a goal. One that is told before the turn begins is kept:
+// it may be that of the message that follows.
 func (r *Reader) pursued(e event.Event, g event.Goal) []Update {
 	if !r.began {
+		r.told = &g
 		return nil
 	}
 	if g.Verdict == nil && r.goal != nil {
@@ -31,6 +32,17 @@ func (r *Reader) pursued(e event.Event, g event.Goal) []Update {
 	r.ends.place(e)
 	r.text.boundary()
 	return []Update{{Kind: Progress, Text: goalLine(g)}}
+}
+
+// adopted reads the goal that was told before the message with which the turn began. It is
+// that of the turn only if the message is its objective: an agent-server sends that itself.
+func (r *Reader) adopted(e event.Event, m *event.Message) []Update {
+	g := r.told
+	r.told = nil
+	if g == nil || !g.Active || digest(m.LLMMessage.Content) != digest([]event.Content{event.Text(g.Objective)}) {
+		return nil
+	}
+	return r.pursued(e, *g)
 }
 
 // goalLine writes what has become of a goal in one line for a person.
@@ -71,7 +83,23 @@ func (r *Reader) judgeless(e *event.ConversationError) []Update {
 	return []Update{{Kind: Progress, Text: shorten("Goal: the judge failed: "+e.Detail, maxLine)}}
 }
 
-// goalEnd is what has become of the goal; nil without one.
+// unjudged is all that is known of a goal that was left after a run that was well, where the
+// log has no reason. That of an agent-server never has one.
+const unjudged = "the judge failed, or another client stopped the goal"
+
+// unexplained says so of a goal that was left without a reason in the log.
+func (r *Reader) unexplained() []Update {
+	if !r.leftUnjudged() {
+		return nil
+	}
+	return []Update{{Kind: Progress, Text: "Goal: " + unjudged}}
+}
+
+func (r *Reader) leftUnjudged() bool {
+	return r.goal != nil && r.goal.Status == event.GoalInterrupted && r.status == event.Finished && r.failure == nil && !r.halting
+}
+
+// goalEnd returns what has become of the goal; nil without one.
 func (r *Reader) goalEnd() *Goal {
 	if r.goal == nil {
 		return nil
@@ -82,6 +110,9 @@ func (r *Reader) goalEnd() *Goal {
 	}
 	if r.failure != nil && g.Status == event.GoalInterrupted {
 		g.Missing = shorten(r.failure.Detail, maxDetail)
+	}
+	if r.leftUnjudged() {
+		g.Missing = unjudged
 	}
 	return g
 }

@@ -34,7 +34,10 @@ type Reader struct {
 	blocks  []agentapi.Block
 	failure *event.ConversationError
 	stopped bool        // an interrupt was seen
+	halting bool        // whoever reads has stopped the turn
 	goal    *event.Goal // of the turn, as it was told last; nil: it has none
+	told    *event.Goal // before the turn began
+	live    bool        // a run of the turn goes on now, not only in the log
 	usage   Usage
 	leaf    string              // of the log, when the turn last told its state
 	asked   []event.AskedAction // of sub-agents, when it last did
@@ -144,7 +147,7 @@ func (r *Reader) logged(e event.Event) []Update {
 		r.began = true
 		r.hook = refusing(r.hook, e.ID)
 		r.ends.place(e)
-		return notices(m)
+		return append(notices(m), r.adopted(e, m)...)
 	case question && r.pursues():
 		r.ends.again()
 		r.ends.place(e)
@@ -157,7 +160,7 @@ func (r *Reader) logged(e event.Event) []Update {
 // end ends a turn of which only the log tells.
 func (r *Reader) end() []Update {
 	r.done, r.status, r.leaf = true, r.ends.outcome(), r.ends.last
-	return r.left()
+	return append(r.left(), r.unexplained()...)
 }
 
 // notices are what the person is told of what the message was given on its way.
@@ -290,15 +293,17 @@ func (r *Reader) fullState(s event.State) []Update {
 		return nil
 	}
 	r.usage, r.leaf, r.asked = UsageOf(s.Stats), s.LeafEventID, s.Asked
+	r.live = r.live || s.Status == event.Running
 	// Between two runs for a goal the judge is asked. In the past there is no judge.
-	r.done = r.active && s.Status != event.Running && (r.fixed || s.Status == event.Waiting || !r.pursues())
+	past := r.fixed && !r.live
+	r.done = r.active && s.Status != event.Running && (past || s.Status == event.Waiting || !r.pursues())
 	if !r.done {
 		return nil
 	}
 	if r.fixed && (r.ends.status != "" || s.Status == event.Idle) { // the state may be of a later turn
 		r.status = r.ends.outcome()
 	}
-	return r.left()
+	return append(r.left(), r.unexplained()...)
 }
 
 // conclude ends a turn whose log holds no statuses, and reports whether the log says
@@ -345,7 +350,7 @@ func (r *Reader) Result() Result {
 		switch {
 		case r.hook != nil && r.answer == "":
 			res.Outcome, res.Refusal = Refused, refusalOf(r.hook)
-		case r.goal != nil && r.goal.Status == event.GoalInterrupted && r.failure == nil:
+		case r.halting && r.goal != nil && r.goal.Status == event.GoalInterrupted && r.failure == nil:
 			res.Outcome = Interrupted // while it was judged
 		}
 	case event.Paused:

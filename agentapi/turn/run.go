@@ -41,9 +41,6 @@ type Input struct {
 	Spent func(Usage)
 }
 
-// ErrNoGoals says that a conversation cannot pursue goals.
-var ErrNoGoals = errors.New("no goals")
-
 // noAnswer is the reason sent to the agent for actions that the user did not answer.
 const noAnswer = "The user did not approve this action and sent a new message instead."
 
@@ -56,8 +53,8 @@ const noAnswer = "The user did not approve this action and sent a new message in
 // own if nothing was started, or Ready's. Next to an error the result holds the
 // text and usage so far.
 func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error) {
-	if _, ok := c.(agentapi.Pursuer); in.Goal != nil && !ok {
-		return Result{}, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This backend cannot pursue goals; leave the goal out, or use the embedded agent.", Err: ErrNoGoals}
+	if err := pursuable(ctx, c, in.Goal); err != nil {
+		return Result{}, err
 	}
 	stream, err := c.Watch(ctx, "")
 	if err != nil {
@@ -87,6 +84,18 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 	r.Details(in.Details)
 	d := driver{conv: c, stream: stream, reader: r, emit: oneByOne(in.Emit), spent: in.Spent, start: start}
 	return d.run(ctx)
+}
+
+// pursuable refuses a goal that c cannot pursue.
+func pursuable(ctx context.Context, c agentapi.Conversation, g *agentapi.Goal) error {
+	if g == nil {
+		return nil
+	}
+	pursuer, ok := c.(agentapi.Pursuer)
+	if !ok {
+		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This backend cannot pursue goals; leave the goal out, or use the embedded agent.", Err: agentapi.ErrNoGoals}
+	}
+	return pursuer.Pursues(ctx)
 }
 
 // ErrNoTurn is what Follow returns when there is no run to follow: the message
@@ -326,6 +335,9 @@ func (d *driver) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		d.mu.Lock()
+		d.reader.halting = d.stopping
+		d.mu.Unlock()
 		updates, err := d.reader.Add(e)
 		if err != nil {
 			return &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The backend sent an event that cannot be read.", Err: err}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -141,7 +140,7 @@ func (c *Call) explain(err error) *gate.Problem {
 		_, switched := errors.AsType[*run.SwitchError](err)
 		switch message := agentapi.PublicMessage(err, "The agent-server does not support this."); {
 		case switched: // a mismatch of the model, whatever names the conversation
-		case c.Options.Goal != nil && errors.Is(err, turn.ErrNoGoals):
+		case c.Options.Goal != nil && errors.Is(err, agentapi.ErrNoGoals):
 			return gate.NewProblem(openai.CodeUnsupportedParameter, message, err).About(gate.HeaderGoal)
 		case c.Options.Confirmation != "":
 			return gate.NewProblem(openai.CodeUnsupportedParameter, message, err).About(gate.HeaderConfirmation)

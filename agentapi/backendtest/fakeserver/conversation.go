@@ -39,8 +39,9 @@ type conversation struct {
 	stats       map[string]event.Metrics
 	pending     []event.Event // actions that wait for a confirmation
 	subscribers map[subscriber]struct{}
-	run         *run // nil when none goes on
-	rerun       bool // a message came while a run went on
+	run         *run  // nil when none goes on
+	rerun       bool  // a message came while a run went on
+	goal        *goal // nil: none is pursued
 	saved       map[string]any
 }
 
@@ -227,9 +228,12 @@ func (c *conversation) interrupt(ctx context.Context) {
 	c.publish(c.snapshot())
 }
 
-// end stops the run, and lets go of the sockets without a word.
+// end stops the run and the goal, and lets go of the sockets without a word.
 func (c *conversation) end() {
 	c.mu.Lock()
+	if c.goal != nil {
+		c.goal.cancel()
+	}
 	r := c.run
 	if r != nil {
 		r.stopped = true
@@ -290,7 +294,7 @@ func (c *conversation) die() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.life = nil
-	c.run, c.rerun = nil, false
+	c.run, c.rerun, c.goal = nil, false, nil
 	c.subscribers = map[subscriber]struct{}{}
 }
 
@@ -305,6 +309,7 @@ func (c *conversation) recover(l *life) {
 		c.become(event.Failed)
 		c.failOpenCalls("A restart occurred while this tool was in progress.")
 	}
+	c.reconcile()
 	c.save()
 }
 

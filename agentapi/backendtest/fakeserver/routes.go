@@ -83,6 +83,13 @@ func (s *Server) routes(l *life) http.Handler {
 		}))
 	}
 	private("POST "+one+"/run", s.with(404, s.runAgent))
+	if s.version >= sinceGoals {
+		private("POST "+one+"/goal", s.with(404, s.startGoal))
+		private("POST "+one+"/goal/stop", s.with(404, func(w http.ResponseWriter, r *http.Request, c *conversation) {
+			c.stopGoal(r.Context())
+			done(w)
+		}))
+	}
 	private("POST "+one+"/confirmation_policy", s.with(404, s.setPolicy))
 	private("POST "+one+"/security_analyzer", s.with(404, s.setAnalyzer))
 	private("POST "+one+"/condense", s.with(404, s.condense))
@@ -245,6 +252,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, c *conversation) {
 	}
 	m := event.LLMMessage{Role: in.Role, Content: in.Content, ThinkingBlocks: []json.RawMessage{}}
 	// A client that leaves does not undo what it asked for.
+	c.stopGoal(s.process())
 	switch room, err := c.send(s.process(), m, in.Run); {
 	case err != nil:
 	case !room:

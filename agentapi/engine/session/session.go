@@ -97,6 +97,9 @@ func (s *Session) Send(ctx context.Context, m agentapi.Message) error {
 	return s.explain(s.of.Conv.Send(ctx, m))
 }
 
+// Pursues returns nil: every conversation can pursue goals.
+func (*Session) Pursues(context.Context) error { return nil }
+
 // Pursue gives the conversation a message with a goal, for which runs follow each other.
 func (s *Session) Pursue(ctx context.Context, m agentapi.Message, g agentapi.Goal) error {
 	return s.explain(s.of.Conv.Pursue(ctx, m, g))
