@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +111,49 @@ func TestWhatFollowsADamagedEvent(t *testing.T) {
 				t.Errorf("the log has %d events, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+// losing is a disk beside which a file is removed with each of the first syncs.
+type losing struct {
+	store.Disk
+	t    *testing.T
+	left int
+}
+
+func (l *losing) Sync(paths []string) error {
+	if l.left--; l.left >= 0 {
+		for _, path := range paths {
+			if strings.HasSuffix(path, fmt.Sprintf("output-%d", l.left)) {
+				if err := os.Remove(path); err != nil {
+					l.t.Error(err)
+				}
+			}
+		}
+	}
+	return l.Disk.Sync(paths)
+}
+
+// An agent that works removes files of its own while its conversation is put on the disk.
+func TestAConversationIsKeptWhileFilesVanish(t *testing.T) {
+	t.Parallel()
+	for removed, kept := range map[int]bool{3: true, 30: false} {
+		opts := us()
+		opts.Files, opts.Unkept = &losing{t: t, left: removed}, &store.Unkept{}
+		d := create(t, t.TempDir(), opts)
+		if err := d.Append(message(uuid.New(), store.Root), true); err != nil {
+			t.Fatal(err)
+		}
+		for i := range removed {
+			if err := os.WriteFile(filepath.Join(d.Path(), fmt.Sprintf("output-%d", i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := opts.Unkept.Keep(); (err == nil) != kept {
+			t.Errorf("%d files that are removed: %v, want it kept: %t", removed, err, kept)
+		}
+		if _, err := os.Stat(filepath.Join(d.Path(), ".ohgw-unkept")); (err == nil) == kept {
+			t.Errorf("%d files that are removed: the mark that it is not kept: %v", removed, err)
+		}
 	}
 }

@@ -56,18 +56,30 @@ func (u *Unkept) Keep() error {
 	if u.kept || u.dir == "" {
 		return nil
 	}
-	paths, err := everything(u.dir)
-	if err == nil {
-		err = u.files.Sync(paths)
+	err := u.sync()
+	for tries := 1; tries < keepTries && errors.Is(err, fs.ErrNotExist); tries++ {
+		err = u.sync() // The agent is working, and has removed a file of its own meanwhile.
 	}
 	if err == nil {
 		err = os.Remove(filepath.Join(u.dir, unkeptFile))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return fmt.Errorf("keep conversation: %w", err)
 	}
 	u.kept = true
 	return nil
+}
+
+// keepTries is how often Keep looks for the files of a conversation.
+const keepTries = 10
+
+// sync puts all that is in the directory now on the disk.
+func (u *Unkept) sync() error {
+	paths, err := everything(u.dir)
+	if err != nil {
+		return err
+	}
+	return u.files.Sync(paths)
 }
 
 // begin notes in the directory of a new conversation that it is not kept.
