@@ -122,9 +122,16 @@ func middle(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
+// The units of ohgw's figure as a multiple of the proxy's: of what ohgw takes, and of
+// what it does in a time.
+const (
+	timesProxy = "x-proxy"
+	shareProxy = "of-proxy"
+)
+
 // beside runs a measurement with the proxy, then with ohgw, and reports how
 // many times the proxy's figure ohgw's is.
-func (o outside) beside(b *testing.B, args []string, measure func(b *testing.B, to target) float64) {
+func (o outside) beside(b *testing.B, unit string, args []string, measure func(b *testing.B, to target) float64) {
 	var bare float64
 	b.Run("of=proxy", func(b *testing.B) {
 		to, _ := o.proxy(b)
@@ -136,7 +143,7 @@ func (o outside) beside(b *testing.B, args []string, measure func(b *testing.B, 
 		to, _ := o.ohgw(b, args...)
 		figure := measure(b, to)
 		if bare > 0 {
-			b.ReportMetric(figure/bare, "x-proxy")
+			b.ReportMetric(figure/bare, unit)
 		}
 		b.ReportMetric(0, "ns/op")
 		o.forget(b)
@@ -147,23 +154,25 @@ func (o outside) beside(b *testing.B, args []string, measure func(b *testing.B, 
 // -benchtime 1000x.
 func BenchmarkOutside(b *testing.B) {
 	o := newOutside(b)
-	b.Run("turns/clients=16", func(b *testing.B) {
-		o.beside(b, []string{"--one-shot-ttl", "0s"}, func(b *testing.B, to target) float64 {
-			o.ask(b, to, "[[say Hello.]]")
-			b.SetParallelism(max(1, 16/parallelism()))
-			b.ResetTimer()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					o.ask(b, to, "[[say Hello.]]")
-				}
+	for _, clients := range []int{16, 64} {
+		b.Run(fmt.Sprintf("turns/clients=%d", clients), func(b *testing.B) {
+			o.beside(b, shareProxy, []string{"--one-shot-ttl", "0s"}, func(b *testing.B, to target) float64 {
+				o.ask(b, to, "[[say Hello.]]")
+				b.SetParallelism(max(1, clients/parallelism()))
+				b.ResetTimer()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						o.ask(b, to, "[[say Hello.]]")
+					}
+				})
+				rate := float64(b.N) / b.Elapsed().Seconds()
+				b.ReportMetric(rate, "turns/s")
+				return rate
 			})
-			rate := float64(b.N) / b.Elapsed().Seconds()
-			b.ReportMetric(rate, "turns/s")
-			return rate
 		})
-	})
+	}
 	b.Run("hello", func(b *testing.B) {
-		o.beside(b, nil, func(b *testing.B, to target) float64 {
+		o.beside(b, timesProxy, nil, func(b *testing.B, to target) float64 {
 			o.ask(b, to, "[[say Hello.]]")
 			var took []time.Duration
 			for b.Loop() {
@@ -175,8 +184,19 @@ func BenchmarkOutside(b *testing.B) {
 			return middle(took).Seconds()
 		})
 	})
+	b.Run("text", func(b *testing.B) {
+		o.beside(b, timesProxy, nil, func(b *testing.B, to target) float64 {
+			o.ask(b, to, "[[say Hello.]]")
+			var took []time.Duration
+			for b.Loop() {
+				took = append(took, o.untilText(b, to))
+			}
+			report(b, "first-text", took)
+			return middle(took).Seconds()
+		})
+	})
 	b.Run("stream", func(b *testing.B) {
-		o.beside(b, nil, func(b *testing.B, to target) float64 {
+		o.beside(b, timesProxy, nil, func(b *testing.B, to target) float64 {
 			o.ask(b, to, "[[say Hello.]]")
 			var first, whole []time.Duration
 			for b.Loop() {
@@ -197,6 +217,25 @@ func BenchmarkOutside(b *testing.B) {
 			return middle(whole).Seconds()
 		})
 	})
+}
+
+// untilText measures the time from a request to the first text of its answer, and reads the
+// answer to its end.
+func (o outside) untilText(b *testing.B, to target) (took time.Duration) {
+	text, _ := prompt("[[say Hello.]]")
+	began := time.Now()
+	res := to.post(b, o.client, chat(text, true))
+	defer res.Body.Close()
+	frames(b, res.Body, func(f frame) bool {
+		if took == 0 && f.Content != "" {
+			took = f.At.Sub(began)
+		}
+		return true
+	})
+	if took == 0 {
+		b.Fatal("the answer has no text")
+	}
+	return took
 }
 
 // What BenchmarkHolding holds.
@@ -221,7 +260,7 @@ func BenchmarkHolding(b *testing.B) {
 		})
 		b.Run("of=ohgw", func(b *testing.B) {
 			to, g := o.ohgw(b, "--max-runs", fmt.Sprint(heldStreams+10), "--drain", "0s")
-			b.ReportMetric(o.streams(b, to, g.resident)/bare, "x-proxy")
+			b.ReportMetric(o.streams(b, to, g.resident)/bare, timesProxy)
 		})
 	})
 	b.Run("one-shots=2000/of=ohgw", func(b *testing.B) {
