@@ -1,7 +1,6 @@
 package event
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
 
@@ -24,16 +23,7 @@ type Block struct {
 
 // Block is the refusal that a state update announces; ok is false for every other
 // event.
-func (e Event) Block() (b Block, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyBlock {
-		return Block{}, false
-	}
-	if err := json.Unmarshal(u.Value, &b); err != nil {
-		return Block{}, false
-	}
-	return b, true
-}
+func (e Event) Block() (b Block, ok bool) { return announced[Block](e, KeyBlock) }
 
 // Same reports whether both are refusals of the same thing.
 func (b Block) Same(other Block) bool { return b.Access == other.Access && b.Target == other.Target }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ohgw/ohgw/internal/plainjson"
 )
@@ -134,25 +135,39 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Body == nil {
 		return nil, errNoKind
 	}
-	head, err := plainjson.Marshal(header{e.ID, e.Timestamp, e.Source, e.ParentID})
-	if err != nil {
-		return nil, fmt.Errorf("encode event: %w", err)
+	b := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(b)
+	b.Reset()
+	if err := e.encode(b); err != nil {
+		return nil, err
 	}
-	body, err := plainjson.Marshal(e.Body)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
+	return bytes.Clone(b.Bytes()), nil
+}
+
+// buffers are those in which events are encoded, so that each is copied once.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// encode writes a new event: the members of its header, those of its body, and its kind.
+func (e Event) encode(b *bytes.Buffer) error {
+	if err := plainjson.Write(b, header{e.ID, e.Timestamp, e.Source, e.ParentID}); err != nil {
+		return fmt.Errorf("encode event: %w", err)
 	}
-	kind, err := plainjson.Marshal(e.Kind())
-	if err != nil {
-		return nil, fmt.Errorf("encode event: %w", err)
+	b.Truncate(b.Len() - len("}\n"))
+	at := b.Len()
+	if err := plainjson.Write(b, e.Body); err != nil {
+		return fmt.Errorf("encode %s: %w", e.Kind(), err)
 	}
-	out := make([]byte, 0, len(head)+len(body)+len(kind)+16)
-	out = append(out, head[:len(head)-1]...)
-	if len(body) > len("{}") {
-		out = append(out, ',')
-		out = append(out, body[1:len(body)-1]...)
+	b.Truncate(b.Len() - len("}\n"))
+	if b.Len() == at+len("{") { // a body without members
+		b.Truncate(at)
+	} else {
+		b.Bytes()[at] = ','
 	}
-	out = append(out, `,"kind":`...)
-	out = append(out, kind...)
-	return append(out, '}'), nil
+	b.WriteString(`,"kind":`)
+	if err := plainjson.Write(b, e.Kind()); err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	b.Truncate(b.Len() - len("\n"))
+	b.WriteByte('}')
+	return nil
 }

@@ -1,7 +1,5 @@
 package event
 
-import "encoding/json"
-
 // What has become of a goal.
 const (
 	GoalRunning     = "running"
@@ -29,10 +27,4 @@ type Verdict struct {
 }
 
 // Goal is the goal that a state update tells; ok is false for every other event.
-func (e Event) Goal() (g Goal, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyGoal || json.Unmarshal(u.Value, &g) != nil {
-		return Goal{}, false
-	}
-	return g, true
-}
+func (e Event) Goal() (g Goal, ok bool) { return announced[Goal](e, KeyGoal) }

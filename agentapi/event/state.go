@@ -108,28 +108,43 @@ type TokenUsage struct {
 // FullState decodes the snapshot of a full_state update; ok is false for every
 // other event.
 func (e Event) FullState() (s State, ok bool, err error) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyFullState {
-		return State{}, false, nil
-	}
-	if err := json.Unmarshal(u.Value, &s); err != nil {
+	s, ok, err = valueOf[State](e, KeyFullState)
+	if err != nil {
 		return State{}, true, fmt.Errorf("decode full_state: %w", err)
 	}
-	return s, true, nil
+	return s, ok, nil
+}
+
+// IsFullState reports whether the event is a snapshot.
+func (e Event) IsFullState() bool {
+	u, is := e.Body.(*StateUpdate)
+	return is && u.Key == KeyFullState
+}
+
+// valueOf decodes the value of an update with that key; ok is false for every other event.
+// It makes a value only for one: each piece of an answer passes here several times.
+func valueOf[T any](e Event, key string) (value T, ok bool, err error) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != key {
+		return value, false, nil
+	}
+	decoded := new(T)
+	err = json.Unmarshal(u.Value, decoded)
+	return *decoded, true, err
+}
+
+// announced is valueOf for updates that are left out where they cannot be read.
+func announced[T any](e Event, key string) (value T, ok bool) {
+	value, ok, err := valueOf[T](e, key)
+	if err != nil {
+		return *new(T), false
+	}
+	return value, ok
 }
 
 // StatusUpdate is the status that an execution_status update announces; ok is
 // false for every other event.
-func (e Event) StatusUpdate() (s Status, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyStatus {
-		return "", false
-	}
-	if err := json.Unmarshal(u.Value, &s); err != nil {
-		return "", false
-	}
-	return s, true
-}
+func (e Event) StatusUpdate() (s Status, ok bool) { return announced[Status](e, KeyStatus) }
 
 // Retry is a request to the model's provider that failed and is about to be
 // sent again.
@@ -142,16 +157,7 @@ type Retry struct {
 
 // Retry is the repeat that a state update announces; ok is false for every
 // other event.
-func (e Event) Retry() (r Retry, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyRetry {
-		return Retry{}, false
-	}
-	if err := json.Unmarshal(u.Value, &r); err != nil {
-		return Retry{}, false
-	}
-	return r, true
-}
+func (e Event) Retry() (r Retry, ok bool) { return announced[Retry](e, KeyRetry) }
 
 // The names of phases.
 const (
@@ -175,35 +181,11 @@ type Phase struct {
 }
 
 // Phase is the phase that a state update announces; ok is false for every other event.
-func (e Event) Phase() (p Phase, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyPhase {
-		return Phase{}, false
-	}
-	if err := json.Unmarshal(u.Value, &p); err != nil {
-		return Phase{}, false
-	}
-	return p, true
-}
+func (e Event) Phase() (p Phase, ok bool) { return announced[Phase](e, KeyPhase) }
 
 // StatsUpdate are the statistics that a stats update announces; ok is false for
 // every other event.
-func (e Event) StatsUpdate() (s Stats, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyStats {
-		return Stats{}, false
-	}
-	if err := json.Unmarshal(u.Value, &s); err != nil {
-		return Stats{}, false
-	}
-	return s, true
-}
+func (e Event) StatsUpdate() (s Stats, ok bool) { return announced[Stats](e, KeyStats) }
 
 // Progress is the line of a [KeyProgress] update.
-func (e Event) Progress() (line string, ok bool) {
-	u, is := e.Body.(*StateUpdate)
-	if !is || u.Key != KeyProgress {
-		return "", false
-	}
-	return line, json.Unmarshal(u.Value, &line) == nil
-}
+func (e Event) Progress() (line string, ok bool) { return announced[string](e, KeyProgress) }

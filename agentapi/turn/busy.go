@@ -58,7 +58,7 @@ func snapshot(ctx context.Context, stream agentapi.Stream) (*Reader, error) {
 			return nil, err
 		}
 		r := NewReader(nil)
-		if _, full, err := e.FullState(); !full && err == nil {
+		if !e.IsFullState() {
 			continue
 		}
 		_, err = r.Add(e)

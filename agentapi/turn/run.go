@@ -366,8 +366,10 @@ func (d *driver) check(ctx context.Context, e event.Event) error {
 	if s, ok := e.StatusUpdate(); ok && s == event.Running && stopping {
 		return d.conv.Interrupt(ctx)
 	}
-	s, snapshot, _ := e.FullState()
-	if !snapshot || uncertain == nil || d.reader.Active() || s.Status == event.Running {
+	if uncertain == nil || d.reader.Active() {
+		return nil
+	}
+	if s, snapshot, _ := e.FullState(); !snapshot || s.Status == event.Running {
 		return nil
 	}
 	// A log need not hold what the status was: this one was read to its end. The

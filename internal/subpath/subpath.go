@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -25,11 +26,29 @@ func Rel(dir, at string) (string, bool) {
 	if dir == "" || at == "" {
 		return "", false
 	}
+	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.IsAbs(at) {
+		return below(filepath.Clean(dir), filepath.Clean(at))
+	}
 	rel, err := filepath.Rel(dir, at)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", false
 	}
 	return rel, true
+}
+
+// below is [Rel] for clean absolute paths. It makes no string: most calls compare a path
+// with many directories.
+func below(dir, at string) (string, bool) {
+	rest, ok := strings.CutPrefix(at, dir)
+	switch {
+	case ok && rest == "":
+		return ".", true
+	case ok && dir == "/":
+		return rest, true
+	case ok && rest[0] == '/':
+		return rest[1:], true
+	}
+	return "", false
 }
 
 // Up is a path and the directories above it, up to the root.

@@ -55,8 +55,6 @@ func Environ(environ []string, p *policy.Policy) []string {
 func levelVariable(level sandbox.Level) string { return "OHGW_SANDBOX=" + string(level) }
 
 func passes(name string) bool {
-	if secretName().MatchString(name) {
-		return false
-	}
-	return strings.HasPrefix(name, "LC_") || slices.Contains(kept, name) || slices.Contains(goVariables, name) || slices.Contains(registries, name)
+	known := strings.HasPrefix(name, "LC_") || slices.Contains(kept, name) || slices.Contains(goVariables, name) || slices.Contains(registries, name)
+	return known && !secretName().MatchString(name) // in this order: most names are not known
 }
