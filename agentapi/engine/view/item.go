@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -150,14 +151,20 @@ func weigh(content []event.Content) (w Weight) {
 
 // withoutEmpty is content without texts that are blank: providers refuse them.
 func withoutEmpty(content []event.Content) []event.Content {
+	if len(content) > 0 && !slices.ContainsFunc(content, isEmpty) {
+		return content
+	}
 	kept := make([]event.Content, 0, len(content))
 	for _, c := range content {
-		if c.Type == event.TypeText && strings.TrimSpace(c.Text) == "" || c.Type == event.TypeImage && len(c.ImageURLs) == 0 {
-			continue
+		if !isEmpty(c) {
+			kept = append(kept, c)
 		}
-		kept = append(kept, c)
 	}
 	return kept
+}
+
+func isEmpty(c event.Content) bool {
+	return c.Type == event.TypeText && strings.TrimSpace(c.Text) == "" || c.Type == event.TypeImage && len(c.ImageURLs) == 0
 }
 
 // clone keeps appends out of the events, which are immutable.

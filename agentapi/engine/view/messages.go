@@ -1,6 +1,10 @@
 package view
 
-import "github.com/ohgw/ohgw/agentapi/event"
+import (
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
 
 // Messages is the history for a provider: a system message, then messages of
 // user and assistant. Each assistant message with tool calls is followed by
@@ -8,9 +12,11 @@ import "github.com/ohgw/ohgw/agentapi/event"
 // stands anywhere else. Calls without a result are left out, and results
 // without a call. No two calls have the same id.
 func (v *View) Messages() []event.LLMMessage {
-	b := builder{view: v, links: linksOf(v.items), ids: make(IDs), answers: make(map[int][]int)}
+	b := builder{view: v, links: linksOf(v.items), ids: make(IDs), answers: make(map[int][]int), out: make([]event.LLMMessage, 0, len(v.items))}
 	for i, answer := range b.links.answer {
-		b.answers[answer] = append(b.answers[answer], i)
+		if answer != 0 { // of an action
+			b.answers[answer] = append(b.answers[answer], i)
+		}
 	}
 	for i := range v.items {
 		b.add(i)
@@ -69,7 +75,7 @@ func (b *builder) system(p *event.SystemPrompt) {
 	if len(b.out) > 0 && b.out[0].Role == "system" {
 		return
 	}
-	b.out = append([]event.LLMMessage{{Role: "system", Content: blocks(p)}}, b.out...)
+	b.out = slices.Insert(b.out, 0, event.LLMMessage{Role: "system", Content: blocks(p)})
 }
 
 // user adds to the user's message that is being built, or begins one.

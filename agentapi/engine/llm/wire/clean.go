@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -130,7 +131,9 @@ func cleanRaw(raw json.RawMessage) json.RawMessage {
 // Clean repairs the texts, calls and ids of a message. It changes no slice that
 // the message has.
 func Clean(m *event.LLMMessage) {
-	m.Content = cleaned(m.Content, func(c *event.Content) { c.Text = CleanText(c.Text) })
+	if slices.ContainsFunc(m.Content, func(c event.Content) bool { return CleanText(c.Text) != c.Text }) {
+		m.Content = cleaned(m.Content, func(c *event.Content) { c.Text = CleanText(c.Text) })
+	}
 	m.ReasoningContent = CleanText(m.ReasoningContent)
 	m.ThinkingBlocks = cleaned(m.ThinkingBlocks, func(raw *json.RawMessage) { *raw = cleanRaw(*raw) })
 	if m.ResponsesReasoningItem != nil {

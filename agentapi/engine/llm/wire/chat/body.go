@@ -272,8 +272,9 @@ func (d Dialect) answer(out *message, m event.LLMMessage, o wire.Options) {
 }
 
 func contentParts(content []event.Content) []part {
-	var parts []part
-	for _, c := range content {
+	parts := make([]part, 0, len(content))
+	for i := range content {
+		c := &content[i]
 		if c.Type == event.TypeText {
 			parts = append(parts, part{Type: "text", Text: &c.Text})
 			continue
