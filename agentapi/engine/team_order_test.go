@@ -30,41 +30,47 @@ func late(r *rand.Rand, reply llmtest.Reply) llmtest.Reply {
 	return reply
 }
 
+// inManyOrders runs a test with many seeds, in both modes of a team.
+func inManyOrders(t *testing.T, stream uint64, f func(t *testing.T, r *rand.Rand, all bool)) {
+	t.Helper()
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			f(t, rand.New(rand.NewPCG(seed, stream)), seed%2 == 0)
+		})
+	}
+}
+
 // TestATeamPaysWhatItsMembersPayInEveryOrder has one member fail and one ask for a
 // confirmation, in both modes. What the turns took is what the LLM reported.
 func TestATeamPaysWhatItsMembersPayInEveryOrder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 1))
-			all := seed%2 == 0
-			w, _ := teamWorld(t, all)
-			w.llm.On(llmtest.Model("alpha"), late(r, terminal("true")), late(r, llmtest.Text("alpha knows")))
-			w.llm.On(llmtest.Model("beta"), late(r, llmtest.Fail(401, "no such key")))
-			w.llm.On(llmtest.Model("gamma"), late(r, terminal("touch asked")), late(r, llmtest.Text("gamma did it")))
-			members := []string{"alpha", "beta", "gamma"}
-			r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-			lead, answers := []llmtest.Reply{llmtest.Text("Together, without beta.")}, int64(5)
-			if !all {
-				lead, answers = append([]llmtest.Reply{handOut(members...)}, lead...), 6
-			}
-			w.llm.On(llmtest.Model("lead"), lead...)
-			first := w.say("go")
-			waitsFor(t, first, "gamma: $ touch asked")
-			res := w.play(accept)
-			if res.Outcome != turn.Finished || res.Answer != "Together, without beta." || !made(w, "asked") {
-				t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
-			}
-			want := turn.Usage{PromptTokens: 100 * answers, CompletionTokens: 10 * answers}
-			if got := first.Usage.Plus(res.Usage); got != want {
-				t.Errorf("usage = %+v, the LLM reported %+v", got, want)
-			}
-			if body := string(callsOf(w, "lead")[len(lead)-1].Body); !strings.Contains(body, "LLMAuthenticationError") || !strings.Contains(body, "alpha knows") {
-				t.Errorf("the lead was asked %s", body)
-			}
-		})
-	}
+	inManyOrders(t, 1, func(t *testing.T, r *rand.Rand, all bool) {
+		w, _ := teamWorld(t, all)
+		w.llm.On(llmtest.Model("alpha"), late(r, terminal("true")), late(r, llmtest.Text("alpha knows")))
+		w.llm.On(llmtest.Model("beta"), late(r, llmtest.Fail(401, "no such key")))
+		w.llm.On(llmtest.Model("gamma"), late(r, terminal("touch asked")), late(r, llmtest.Text("gamma did it")))
+		members := []string{"alpha", "beta", "gamma"}
+		r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		lead, answers := []llmtest.Reply{llmtest.Text("Together, without beta.")}, int64(5)
+		if !all {
+			lead, answers = append([]llmtest.Reply{handOut(members...)}, lead...), 6
+		}
+		w.llm.On(llmtest.Model("lead"), lead...)
+		first := w.say("go")
+		waitsFor(t, first, "gamma: $ touch asked")
+		res := w.play(accept)
+		if res.Outcome != turn.Finished || res.Answer != "Together, without beta." || !made(w, "asked") {
+			t.Errorf("result = %+v, the action ran: %t", res, made(w, "asked"))
+		}
+		want := turn.Usage{PromptTokens: 100 * answers, CompletionTokens: 10 * answers}
+		if got := first.Usage.Plus(res.Usage); got != want {
+			t.Errorf("usage = %+v, the LLM reported %+v", got, want)
+		}
+		if body := string(callsOf(w, "lead")[len(lead)-1].Body); !strings.Contains(body, "LLMAuthenticationError") || !strings.Contains(body, "alpha knows") {
+			t.Errorf("the lead was asked %s", body)
+		}
+	})
 }
 
 // counted is a model whose calls are counted.
@@ -86,39 +92,34 @@ func (c counted) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 // No call is open afterwards, and no other one follows.
 func TestATeamStopsAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 2))
-			all := seed%2 == 0
-			var open, made atomic.Int64
-			w, _ := teamWorld(t, all, func(c *engine.Config) {
-				withModel(c, func(m llm.Model) llm.Model { return counted{m, &open, &made} })
-			})
-			for _, name := range []string{"alpha", "beta"} {
-				w.llm.On(llmtest.Model(name), late(r, terminal("sleep 0.01")), late(r, terminal("sleep 0.02")), llmtest.Reply{Text: "well", End: llmtest.Hang})
-			}
-			w.llm.On(llmtest.Model("gamma"), llmtest.Reply{Text: "well", End: llmtest.Hang})
-			w.llm.On(llmtest.Model("lead"), handOut("alpha", "beta", "gamma"))
-			over := w.background("go")
-			w.llm.Await(t, 1+r.IntN(6))
-			if err := w.open().Interrupt(w.ctx()); err != nil {
-				t.Fatal(err)
-			}
-			if res := <-over; res.Outcome != turn.Interrupted {
-				t.Errorf("result = %+v, want the outcome %d", res, turn.Interrupted)
-			}
-			then := made.Load()
-			if n := open.Load(); n != 0 {
-				t.Errorf("%d calls are open", n)
-			}
-			nothingRuns(t, w)
-			w.close()
-			if n := made.Load(); n != then {
-				t.Errorf("%d calls followed", n-then)
-			}
+	inManyOrders(t, 2, func(t *testing.T, r *rand.Rand, all bool) {
+		var open, made atomic.Int64
+		w, _ := teamWorld(t, all, func(c *engine.Config) {
+			withModel(c, func(m llm.Model) llm.Model { return counted{m, &open, &made} })
 		})
-	}
+		for _, name := range []string{"alpha", "beta"} {
+			w.llm.On(llmtest.Model(name), late(r, terminal("sleep 0.01")), late(r, terminal("sleep 0.02")), llmtest.Reply{Text: "well", End: llmtest.Hang})
+		}
+		w.llm.On(llmtest.Model("gamma"), llmtest.Reply{Text: "well", End: llmtest.Hang})
+		w.llm.On(llmtest.Model("lead"), handOut("alpha", "beta", "gamma"))
+		over := w.background("go")
+		w.llm.Await(t, 1+r.IntN(6))
+		if err := w.open().Interrupt(w.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		if res := <-over; res.Outcome != turn.Interrupted {
+			t.Errorf("result = %+v, want the outcome %d", res, turn.Interrupted)
+		}
+		then := made.Load()
+		if n := open.Load(); n != 0 {
+			t.Errorf("%d calls are open", n)
+		}
+		nothingRuns(t, w)
+		w.close()
+		if n := made.Load(); n != then {
+			t.Errorf("%d calls followed", n-then)
+		}
+	})
 }
 
 // TestMembersKeepEachOthersEdits has ten members change ten lines each of one file, all at

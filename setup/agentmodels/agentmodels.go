@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/oneline"
 	"github.com/ohgw/ohgw/internal/openhands"
 )
@@ -213,7 +214,7 @@ func (l *listing) add(e Entry, llm string, line int) {
 		if e.Definition != nil {
 			named = e.Definition.Line("name")
 		}
-		l.unused(e.Path, named, e.Title, "the model openhands_"+full+" is already that of "+first, "rename one of them")
+		l.unused(e.Path, named, e.Title, "the model "+openai.ModelPrefix+full+" is already that of "+first, "rename one of them")
 		return
 	}
 	l.names[full] = e.Path

@@ -113,8 +113,8 @@ func (b *branch) spentInVain(m llm.Model, resp llm.Response) {
 	}
 }
 
-// spentElsewhere makes the sum of other statistics those of a key.
-func (b *branch) spentElsewhere(key string, sum event.Stats) { b.stats.Replace(key, sum) }
+// spentElsewhere makes the sum of statistics those of a key.
+func (b *branch) spentElsewhere(key string, sums ...event.Stats) { b.stats.Replace(key, sums...) }
 
 // received takes up an answer of a model: what it has cost, and ids of its own.
 func (b *branch) received(m llm.Model, resp *llm.Response) {

@@ -86,15 +86,8 @@ func (h hookJudge) Agent(ctx context.Context, q hook.Question) (string, error) {
 	h.job.call(func() { parent = h.run.branch.dir.State.Clone() })
 	answer, spent, err := h.run.cfg.HookAgent(ctx, parent, q)
 	h.job.call(func() {
-		sum := event.Stats{UsageToMetrics: map[string]event.Metrics{}}
-		for key, m := range spent.UsageToMetrics {
-			sum.UsageToMetrics["now "+key] = m
-		}
-		if before, ok := h.run.branch.stats.Totals().UsageToMetrics[q.Usage]; ok {
-			sum.UsageToMetrics["before"] = before
-		}
-		if len(sum.UsageToMetrics) > 0 {
-			h.run.branch.spentElsewhere(q.Usage, sum)
+		if len(spent.UsageToMetrics) > 0 {
+			h.run.branch.spentElsewhere(q.Usage, h.run.branch.stats.Of(q.Usage), spent)
 		}
 	})
 	if err != nil && ctx.Err() == nil {

@@ -162,24 +162,40 @@ func (s *Sums) Cost() float64 {
 	return sum
 }
 
+// Of returns the statistics of one key.
+func (s *Sums) Of(key string) event.Stats {
+	t := event.Stats{UsageToMetrics: make(map[string]event.Metrics)}
+	if m, ok := s.Totals().UsageToMetrics[key]; ok {
+		t.UsageToMetrics[key] = m
+	}
+	return t
+}
+
 // Replace makes the sum of other statistics those of a key.
-func (s *Sums) Replace(key string, other event.Stats) {
+func (s *Sums) Replace(key string, others ...event.Stats) {
 	s.calls++
 	sum := &metrics{}
-	for _, m := range other.UsageToMetrics {
-		sum.ModelName, sum.Usage.Model = m.ModelName, m.ModelName
-		sum.Cost += dollars(m.AccumulatedCost)
-		if m.Usage == nil {
-			continue
+	for _, other := range others {
+		for _, m := range other.UsageToMetrics {
+			sum.add(m)
 		}
-		sum.Usage.PromptTokens += m.Usage.PromptTokens
-		sum.Usage.CompletionTokens += m.Usage.CompletionTokens
-		sum.Usage.CacheReadTokens += m.Usage.CacheReadTokens
-		sum.Usage.CacheWriteTokens += m.Usage.CacheWriteTokens
-		sum.Usage.ReasoningTokens += m.Usage.ReasoningTokens
-		sum.Usage.ContextWindow = max(sum.Usage.ContextWindow, m.Usage.ContextWindow)
 	}
 	s.usages[key] = sum
+}
+
+// add adds the totals of a conversation that belongs to this one.
+func (m *metrics) add(other event.Metrics) {
+	m.ModelName, m.Usage.Model = other.ModelName, other.ModelName
+	m.Cost += dollars(other.AccumulatedCost)
+	if other.Usage == nil {
+		return
+	}
+	m.Usage.PromptTokens += other.Usage.PromptTokens
+	m.Usage.CompletionTokens += other.Usage.CompletionTokens
+	m.Usage.CacheReadTokens += other.Usage.CacheReadTokens
+	m.Usage.CacheWriteTokens += other.Usage.CacheWriteTokens
+	m.Usage.ReasoningTokens += other.Usage.ReasoningTokens
+	m.Usage.ContextWindow = max(m.Usage.ContextWindow, other.Usage.ContextWindow)
 }
 
 // Calls is how many calls were counted since the conversation was opened.
