@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
@@ -37,6 +38,7 @@ type founding struct {
 	noStuck          bool            // an agent that repeats itself goes on
 	policy, analyzer json.RawMessage // nil: nothing is confirmed or rated
 	hooks            json.RawMessage // as they are stored; nil: those of the user
+	own              Agent           // whose hooks it has beside those; the zero value: none
 	meta             store.Meta      // without its times
 	unmade           string          // the refusal where the workspace cannot be made
 	// undo takes back what was made beside the directory; nil for nothing. It is called also
@@ -77,6 +79,9 @@ func (f founding) create(cfg *Config, seal func(string) (string, error), disk st
 	state.SecurityAnalyzer, state.HookConfig, state.StuckDetection = f.analyzer, f.hooks, !f.noStuck
 	if f.tags != nil {
 		state.Tags = f.tags
+	}
+	if err := delegation.Equip(&state, f.own.Name, f.own.Hooks); err != nil {
+		return nil, err
 	}
 	var err error
 	if state.SecretRegistry, err = f.secrets.Encode(seal); err != nil {
@@ -119,6 +124,7 @@ func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 		f.tags[tag.Access] = tag.Read
 	}
 	named.mark(f.tags)
+	f.own = named
 	if f.meta.Others, err = named.noted(); err != nil {
 		return founding{}, err
 	}

@@ -22,12 +22,14 @@ import (
 const maxHooks = 1 << 20
 
 // hooks returns the hooks of a conversation: those of its request, or else those of the
-// user, in OpenHands' directory, and of its plugins. Hooks of the workspace are left out:
-// they came with what was cloned there, and the user has not allowed them.
+// user, in OpenHands' directory and in the definition of the agent, and of its plugins.
+// Hooks of the workspace are left out: they came with what was cloned there, and the user
+// has not allowed them.
 func (a *assembler) hooks(s store.State) (*hook.Runner, error) {
 	path := filepath.Join(a.cfg.Base, hookfile.Name)
 	var own hookfile.Config
-	if plugins := s.Tags[tag.PluginHooks] != ""; (len(s.HookConfig) == 0 || plugins) && a.cfg.Base != "" {
+	agents, plugins := s.Tags[tag.AgentHooks] != "", s.Tags[tag.PluginHooks] != ""
+	if (len(s.HookConfig) == 0 || agents || plugins) && a.cfg.Base != "" {
 		data, err := readHooks(path)
 		if err == nil && len(data) > 0 {
 			own, err = hookfile.Parse(data)
@@ -50,7 +52,7 @@ func (a *assembler) hooks(s store.State) (*hook.Runner, error) {
 	if all == nil {
 		return nil, nil
 	}
-	files := hook.FilesOf(given, false, a.cfg.Home, a.cfg.Base)
+	files := hook.FilesOf(given, agents && !plugins, a.cfg.Home, a.cfg.Base)
 	maps.Copy(files, hook.FilesOf(own, true, a.cfg.Home, a.cfg.Base))
 	return hook.New(hook.Config{Hooks: all, Dir: s.Workspace.WorkingDir, Session: s.ID, Files: files, Repair: a.repairHooks()}), nil
 }

@@ -98,7 +98,7 @@ func TestScenario39AHookKeepsTheAgentFromStopping(t *testing.T) {
 
 func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, hooks(t, [3]string{"UserPromptSubmit", "*", `grep -q bad && { echo no bad words >&2; exit 2; }; echo '{"additionalContext":"It is Monday."}'`}))
+	w := newWorld(t, hooks(t, [3]string{"UserPromptSubmit", "*", `grep -q '"bad"' && { echo no bad words >&2; exit 2; }; echo '{"additionalContext":"It is Monday."}'`}))
 	w.llm.Reply(llmtest.Text("hello"))
 	w.say("hi")
 	w.expect("SP H U(ext) M")

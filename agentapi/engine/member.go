@@ -24,7 +24,7 @@ func (r *founder) member(ctx context.Context, profile, workspace, system string)
 	if err != nil {
 		return delegation.Member{}, err
 	}
-	m := delegation.Member{Profile: model.Name, MaxIterations: own.MaxIterations, Confirm: own.Confirm, Tags: make(map[string]string)}
+	m := delegation.Member{Profile: model.Name, MaxIterations: own.MaxIterations, Confirm: own.Confirm, Hooks: own.Hooks, Tags: make(map[string]string)}
 	own.mark(m.Tags)
 	if m.Agent, err = r.agents.Of(sourceOf(model, settings, system), r.cfg.Seal); err != nil {
 		return delegation.Member{}, err

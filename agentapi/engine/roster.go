@@ -43,7 +43,9 @@ type Agent struct {
 	MaxRun        budget.Amount // of a run
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
 	Confirm agentapi.Confirmation
-	Team    *team.Team // whose conversation it is; nil for an agent
+	// Hooks run in its conversations beside the user's; they are of a file of the user.
+	Hooks json.RawMessage
+	Team  *team.Team // whose conversation it is; nil for an agent
 }
 
 // mark notes the agent in the tags of a conversation; the zero value leaves them unchanged.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -323,10 +325,47 @@ func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
 	}
 }
 
+// The hooks of a definition count where the file is the user's, also for the lead of a team.
+func TestHooksOfDefinitions(t *testing.T) {
+	t.Parallel()
+	const file = "---\nname: %s\ndescription: d\nhooks: {stop: [{hooks: [{command: x}]}]}\n---\n"
+	p := newPlace(t, map[string]string{
+		"project/.agents/agents/project.md": fmt.Sprintf(file, "project"), ".agents/agents/mine.md": fmt.Sprintf(file, "mine"),
+		".openhands/agents/other.md": fmt.Sprintf(file, "other"),
+		".agents/teams/led.md":       "---\nname: led\ndescription: d\nmembers: [other]\nlead: mine\n---\n",
+		".agents/teams/all.md":       "---\nname: all\ndescription: d\nmembers: [other]\nmode: collaborate\nlead: mine\n---\n",
+		".agents/teams/evil.md":      "---\nname: evil\ndescription: d\nmembers: [other]\nhooks: {stop: [{hooks: [{command: x}]}]}\n---\n",
+	})
+	project := filepath.Join(p.home, "project")
+	r := agentmodels.New(agentmodels.Config{Project: project, Home: p.home, Base: p.base, Profiles: func(context.Context) ([]agentapi.Profile, error) {
+		return []agentapi.Profile{{Name: "fast", Model: "openai/fast", Active: true}}, nil
+	}})
+	entries, problems, err := r.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"project": false, "mine": true, "other": true, "led": true, "all": false, "evil": false}
+	for _, e := range entries {
+		a, err := r.Load(t.Context(), e.Name, project)
+		hooked, known := want[e.Title]
+		if err != nil || !known || (len(a.Hooks) > 0) != hooked {
+			t.Errorf("%s has the hooks %q, %v", e.Title, a.Hooks, err)
+		}
+		delete(want, e.Title)
+	}
+	if len(want) > 0 {
+		t.Errorf("agents that are not there: %v", want)
+	}
+	problems = slices.DeleteFunc(problems, func(p definition.Problem) bool { return !strings.Contains(p.Msg, "hooks") || p.Agent == "evil" })
+	if len(problems) != 1 || problems[0].Agent != "project" || problems[0].Line != 4 || !strings.Contains(problems[0].Msg, "belongs to the workspace") {
+		t.Errorf("problems %+v", problems)
+	}
+}
+
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{
-		".agents/agents/a.md": "---\nname: a\ndescription: d\ntools: [magic]\nhooks: {stop: [{hooks: [{command: x}]}]}\npermission_mode: never_confirm\n" +
+		".agents/agents/a.md": "---\nname: a\ndescription: d\ntools: [magic]\npermission_mode: never_confirm\n" +
 			"condenser: {kind: RecentEventsCondenser}\nprofile_store_dir: /x\n---\n",
 	})
 	_, problems, err := p.Read(t.Context())
@@ -340,7 +379,7 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 			t.Errorf("problem = %+v", q)
 		}
 	}
-	for line := 4; line <= 8; line++ {
+	for line := 4; line <= 7; line++ {
 		if !lines[line] {
 			t.Errorf("nothing is said of line %d: %+v", line, problems)
 		}

@@ -158,6 +158,9 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 	if len(d.Servers) > 0 && d.User { // the servers of a project have not been allowed by the user
 		settings["mcp_config"] = d.Servers
 	}
+	if d.User { // nor have the hooks
+		a.Hooks = d.Hooks
+	}
 	var err error
 	a.Settings, err = json.Marshal(settings)
 	return a, err
@@ -205,8 +208,8 @@ func limits(d definition.Definition) []definition.Problem {
 		note(d.ServersField(), "the MCP servers are not started and their variables not filled in, because the file belongs to the workspace",
 			"if you trust these servers, move the file to ~/"+definition.Primary)
 	}
-	if len(d.Hooks) > 0 && string(d.Hooks) != "{}" {
-		note("hooks", "the hooks are not run", "use an agent-server for agents with hooks")
+	if !d.User && len(d.Hooks) > 0 && string(d.Hooks) != "{}" {
+		note("hooks", "the hooks are not run, because the file belongs to the workspace", "if you trust these hooks, move the file to ~/"+definition.Primary)
 	}
 	if d.Permission == definition.NeverConfirm {
 		note("permission_mode", "never_confirm does not lift confirmation that the settings or --confirm ask for", "remove the field")

@@ -187,6 +187,9 @@ func (r *Roster) ofTeam(ctx context.Context, e Entry, workspace string) (engine.
 	if made.MaxIterations == 0 {
 		made.MaxIterations = base.MaxIterations
 	}
+	if d.Team.Lead != "" && !e.Team.All { // a team's own file starts no program
+		made.Hooks = base.Hooks
+	}
 	made.Settings, err = json.Marshal(settings)
 	return made, err
 }

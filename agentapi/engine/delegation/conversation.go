@@ -91,6 +91,9 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	}
 	tag.SetLimits(tags, budget.Amount{Cost: d.MaxBudget, Tokens: d.MaxTokens})
 	confirmed(&state, parent, d)
+	if err := equipTask(&state, d); err != nil {
+		return nil, err
+	}
 	now := t.cfg.Now()
 	meta := store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}
 	if meta.Others, err = pluginset.Inherited(t.env.Shown); err != nil {

@@ -27,6 +27,7 @@ type Member struct {
 	MaxIterations int             // 0: as those of the team
 	Confirm       agentapi.Confirmation
 	Tags          map[string]string // that note the agent
+	Hooks         json.RawMessage   // of its definition, as it has them; nil: none
 }
 
 // ofTeam makes the tool task for the members of a team.
@@ -85,6 +86,9 @@ func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member
 		state.Tags[tag.Access] = access
 	}
 	maps.Copy(state.Tags, made.Tags)
+	if err := Equip(&state, m.Name, made.Hooks); err != nil {
+		return nil, err
+	}
 	now := t.cfg.Now()
 	return store.Create(t.root, state, store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}, t.cfg.Options)
 }

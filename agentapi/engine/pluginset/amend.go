@@ -120,7 +120,7 @@ func amendHooks(state *store.State, hooks hookfile.Config) error {
 			return err
 		}
 	}
-	if given == nil {
+	if given == nil || state.Tags[tag.AgentHooks] != "" {
 		state.Tags = maps.Clone(state.Tags)
 		if state.Tags == nil {
 			state.Tags = make(map[string]string)

@@ -29,6 +29,9 @@ const (
 	// PluginHooks marks a conversation whose hook_config has hooks of plugins only: the
 	// user's own hooks stay in force beside them.
 	PluginHooks = "ohgwpluginhooks"
+	// AgentHooks marks a conversation whose hook_config has the hooks of the user's own
+	// definition of its agent: the user's other hooks stay in force beside them.
+	AgentHooks = "ohgwagenthooks"
 	// Task and Subagent remember the task of a sub-agent's conversation.
 	Task     = "ohgwtask"
 	Subagent = "ohgwsubagent"
