@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -251,6 +252,7 @@ func settle(dir, id, workspace string) error {
 	}
 	state.PersistenceDir = ""
 	state.HookConfig = nil // its commands were not allowed on this machine
+	state.Agent = storedagent.Forget(state.Agent)
 	if data, err = json.Marshal(state); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

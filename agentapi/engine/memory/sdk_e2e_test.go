@@ -96,3 +96,44 @@ func TestTheSDKLoadsTheSameNotes(t *testing.T) {
 		t.Errorf("notes (-SDK +ohgw):\n%s", diff)
 	}
 }
+
+// pythonShows prints the dynamic part of the SDK's own prompt where an agent keeps notes.
+const pythonShows = `
+import json, os
+os.environ["HOME"] = os.path.join(os.getcwd(), "home")
+os.environ.pop("OH_PERSISTENCE_DIR", None)
+from openhands.sdk import LLM, Agent, AgentContext, LocalConversation
+agent = Agent(llm=LLM(model="openai/test", api_key="k", usage_id="agent"), tools=[], agent_context=AgentContext(load_memory=True))
+c = LocalConversation(agent=agent, workspace=os.path.join(os.getcwd(), "work"), visualizer=None)
+c.send_message("hi")
+prompt = [e for e in c.state.events if type(e).__name__ == "SystemPromptEvent"][0]
+print("RESULT" + json.dumps(prompt.dynamic_context.text))
+`
+
+// TestTheSDKShowsTheSameNotes compares with what is in the prompt of a real conversation.
+func TestTheSDKShowsTheSameNotes(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := memory.Places{Home: filepath.Join(dir, "home"), User: filepath.Join(dir, "home/.openhands/memory"), Workspace: filepath.Join(dir, "work")}
+	for path, text := range map[string]string{
+		filepath.Join(at.User, "MEMORY.md"):                        "likes tea\r\n" + strings.Repeat("an old line\n", 700) + "likes cake\n",
+		filepath.Join(at.Workspace, ".openhands/memory/MEMORY.md"): "tests need a database\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var shown string
+	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, pythonShows)), &shown); err != nil {
+		t.Fatal(err)
+	}
+	want := "</UNTRUSTED_CONTENT>\n\n" + memory.Read(at, memory.Budget, func(err error) { t.Error(err) }) + "\n</MEMORY_CONTEXT>"
+	if !strings.Contains(shown, want) {
+		t.Errorf("the SDK shows %s\nwant %s", shown, want)
+	}
+}

@@ -19,3 +19,20 @@ func (a Agent) Remember() {
 	words.Set(loadMemory, true)
 	a.Set("agent_context", words)
 }
+
+// Forget returns a stored agent that keeps no notes. One that keeps none, or that is not an
+// agent, stays as it is.
+func Forget(stored json.RawMessage) json.RawMessage {
+	a := Agent{}
+	if json.Unmarshal(stored, &a) != nil || !a.Remembers() {
+		return stored
+	}
+	words := a.Object("agent_context")
+	words.Set(loadMemory, false)
+	a.Set("agent_context", words)
+	data, err := json.Marshal(a)
+	if err != nil {
+		return nil // it was read, so it can be written
+	}
+	return data
+}
