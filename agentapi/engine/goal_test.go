@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -20,7 +21,7 @@ import (
 func (w *world) pursued(rounds int, in turn.Input) (turn.Result, []string) {
 	w.t.Helper()
 	var lines []string
-	in.Message = agentapi.Message{Text: "go"}
+	in.Message.Text = "go"
 	if rounds > 0 {
 		in.Goal = &agentapi.Goal{Objective: "all tests pass", Rounds: rounds}
 	}
@@ -221,5 +222,57 @@ func TestTheMeterOfAMessageHasAllRunsOfItsGoal(t *testing.T) {
 	res := w.play(turn.Input{Message: agentapi.Message{Text: "go", Meter: m}, Goal: goal})
 	if n := len(w.llm.Requests()) - before; n != 3 || math.Abs(m.cost-1.8) > 1e-9 || res.Goal == nil || res.Goal.Status == event.GoalComplete {
 		t.Errorf("the LLM was asked %d times, the meter learned of %g, and the result is %+v; want 3, 1.8 and a goal that was left", n, m.cost, res)
+	}
+}
+
+// TestAGoalWithoutBudgetForItsJudgeReachesALimit has a run that is well take all there is.
+func TestAGoalWithoutBudgetForItsJudgeReachesALimit(t *testing.T) {
+	t.Parallel()
+	w := limitedWorld(t, budget.Amount{})
+	w.llm.Reply(llmtest.Text("One."))
+	res, lines := w.pursued(5, turn.Input{Message: agentapi.Message{Meter: &meter{allows: 0.5}}})
+	if res.Outcome != turn.Failed || res.Cause == nil || res.Cause.Code != agentapi.CodeBudget || res.Answer != "One." {
+		t.Errorf("the result is %+v, want one that has reached its limit", res)
+	}
+	if len(lines) != 3 || !strings.HasPrefix(lines[2], "Goal: the limit is reached: ") {
+		t.Errorf("the lines are %q", lines)
+	}
+}
+
+// TestAGoalIsInterruptedByTheDeathOfItsProcess has it die in a run and in the judge.
+func TestAGoalIsInterruptedByTheDeathOfItsProcess(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]llmtest.Reply{
+		"in the first run":  nil,
+		"in a later run":    {llmtest.Text("One."), llmtest.Text(missing)},
+		"in the judge":      {llmtest.Text("One.")},
+		"in a second judge": {llmtest.Text("One."), llmtest.Text(missing), terminal("echo two"), llmtest.Text("Two.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := &mortal{left: 1 << 30}
+			w := newWorld(t, realTools, func(c *engine.Config) { c.Files = disk })
+			w.llm.Reply(append(before, llmtest.Reply{End: llmtest.Hang})...)
+			var base turn.Baseline
+			var over sync.WaitGroup
+			conv := w.open()
+			over.Go(func() {
+				_, _ = turn.Run(w.ctx(), conv, turn.Input{ // it dies
+					Message: agentapi.Message{Text: "go"}, Goal: &agentapi.Goal{Objective: "all", Rounds: 5},
+					Ready: func(b turn.Baseline) error { base = b; return nil }, Emit: func(turn.Update) {},
+				})
+			})
+			w.llm.Await(t, len(before)+1)
+			w.crash(disk)
+			over.Wait()
+			res, err := turn.Follow(w.ctx(), w.open(), base, func(turn.Update) {}, nil)
+			if err != nil || res.Goal == nil || res.Goal.Status != event.GoalInterrupted {
+				t.Errorf("the turn of before is %+v with the goal %+v, %v; want an interrupted goal", res, res.Goal, err)
+			}
+			w.llm.Reply(llmtest.Text("Fine."))
+			if res := w.say("again"); res.Answer != "Fine." || res.Goal != nil {
+				t.Errorf("the next turn = %+v", res)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -80,12 +81,22 @@ func (r *Reader) judgeless(e *event.ConversationError) []Update {
 	if r.goal == nil || r.goal.Status != event.GoalInterrupted || r.status == event.Failed {
 		return nil
 	}
-	return []Update{{Kind: Progress, Text: shorten("Goal: the judge failed: "+e.Detail, maxLine)}}
+	why := "the judge failed: "
+	if e.Code == agentapi.CodeBudget {
+		why = "the limit is reached: "
+	}
+	return []Update{{Kind: Progress, Text: shorten("Goal: "+why+e.Detail, maxLine)}}
+}
+
+// leftForBudget reports whether the goal was left because its turn may take nothing more. The
+// run before was well, and yet the turn has not done what it was to do.
+func (r *Reader) leftForBudget() bool {
+	return r.goal != nil && r.goal.Status == event.GoalInterrupted && r.failure != nil && r.failure.Code == agentapi.CodeBudget
 }
 
 // unjudged is all that is known of a goal that was left after a run that was well, where the
 // log has no reason. That of an agent-server never has one.
-const unjudged = "the judge failed, or another client stopped the goal"
+const unjudged = "the judge failed, or the goal was stopped elsewhere"
 
 // unexplained says so of a goal that was left without a reason in the log.
 func (r *Reader) unexplained() []Update {

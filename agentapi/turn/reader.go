@@ -350,6 +350,8 @@ func (r *Reader) Result() Result {
 		switch {
 		case r.hook != nil && r.answer == "":
 			res.Outcome, res.Refusal = Refused, refusalOf(r.hook)
+		case r.leftForBudget():
+			res.Outcome, res.Cause = Failed, causeOf(r.failure)
 		case r.halting && r.goal != nil && r.goal.Status == event.GoalInterrupted && r.failure == nil:
 			res.Outcome = Interrupted // while it was judged
 		}

@@ -33,7 +33,14 @@ func (b *branch) load(usage string) error {
 	if b.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = b.head, false
 	}
-	return b.recover(crashed)
+	err := b.recover(crashed)
+	if g, lookErr := unendedGoal(b.dir); lookErr != nil {
+		err = errors.Join(err, lookErr)
+	} else if g != nil { // it was pursued when the process before this one died
+		g.Active, g.Status, g.Verdict = false, event.GoalInterrupted, nil
+		err = errors.Join(err, b.record(KeyGoal, *g, durable))
+	}
+	return err
 }
 
 // gapText says that events are left out.
@@ -70,6 +77,32 @@ func (b *branch) recover(crashed bool) error {
 		}
 	}
 	return b.save(durable)
+}
+
+// unendedGoal finds the goal of the last run in the log; nil if there is none, or it has ended. A
+// run for a goal has it before its message, or behind that of a person.
+func unendedGoal(dir *store.Dir) (*event.Goal, error) {
+	asked := false
+	for i := dir.Len() - 1; i >= 0; i-- {
+		e, _, _, err := dir.From(i).Next()
+		if err != nil {
+			return nil, err
+		}
+		if g, ok := e.Goal(); ok {
+			if !g.Active || g.Objective == "" || g.MaxIterations < 1 {
+				return nil, nil
+			}
+			return &g, nil
+		}
+		if _, update := e.Body.(*event.StateUpdate); update {
+			continue
+		}
+		if asked {
+			return nil, nil
+		}
+		asked = e.Source == event.SourceUser && e.Kind() == (*event.Message)(nil).Kind()
+	}
+	return nil, nil
 }
 
 // backToAction makes the action that died the head, so that its result follows it, as
