@@ -29,7 +29,7 @@ var doors = map[string][]string{
 		"confirm", "counted", "entitle", "failUnstored", "finishReplied", "fit", "forgetEvents",
 		"hidePictures", "invoked", "load", "navigate", "notifyAgent", "observe", "pause", "postponeSummary",
 		"received", "refusePictures", "reject", "rejectBlocked", "repair", "replace", "reread", "save",
-		"setStatus", "settled", "showTo", "spent", "spentElsewhere", "spentInVain", "storeSecrets",
+		"setStatus", "settled", "showTo", "spent", "spentElsewhere", "storeSecrets",
 		"stored", "tag", "toolError", "update", "updateStats", "userMessage", "watch",
 	},
 	"agent": {

@@ -44,11 +44,15 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 		return "", c.door.unlessEnded(err)
 	}
 	resp, err := call(ctx, model, req, nil)
+	counted := c.door.try(context.WithoutCancel(ctx), func() error {
+		c.branch.spent(model, resp, err)
+		return c.branch.save(lazily)
+	})
+	if counted != nil {
+		c.cfg.Log.Warn("count a question", "conversation", c.branch.id, "err", counted)
+	}
 	if err != nil {
 		return "", c.askError(ctx, err)
-	}
-	if err := c.door.try(ctx, func() error { c.branch.spent(model, resp); return c.branch.save(lazily) }); err != nil {
-		c.cfg.Log.Warn("count a question", "conversation", c.branch.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))
 	if answer == "" {

@@ -49,27 +49,46 @@ func TestAttemptsWithoutAnAnswerAreCounted(t *testing.T) {
 	}
 }
 
-// The attempts of a summary that has failed are counted, too.
-func TestAttemptsOfASummaryAreCounted(t *testing.T) {
+// The attempts of other calls that have failed are counted, too.
+func TestAttemptsBesideTheRunAreCounted(t *testing.T) {
 	t.Parallel()
-	w := open(t, &model{info: llm.Info{UsageID: "agent"}, todo: []reply{answer("r1", "Yes."), answer("r2", "No."), func(context.Context, func(llm.Delta)) (llm.Response, error) {
+	inVain := func(context.Context, func(llm.Delta)) (llm.Response, error) {
 		lost := []llm.Response{{ID: "e1", Cost: 0.5, Usage: event.TokenUsage{PromptTokens: 7}}}
 		return llm.Response{Empty: lost}, &llm.Error{Code: llm.CodeNoResponse, Detail: "no answer"}
-	}}}, nil)
-	w.play("Well?")
-	w.play("Really?")
-	state := func() event.Stats {
-		s, err := w.conv.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	}
+	for name, do := range map[string]func(w *world){
+		"a summary": func(w *world) {
+			if done, err := w.conv.Condense(t.Context()); err == nil || done.Done {
+				t.Errorf("Condense() = %+v, %v, want an error", done, err)
+			}
+		},
+		"a question": func(w *world) {
+			if answer, err := w.conv.Ask(t.Context(), "Which?"); err == nil {
+				t.Errorf("Ask() = %q, want an error", answer)
+			}
+		},
+		"a judge": func(w *world) {
+			w.model.mu.Lock()
+			w.model.todo = append([]reply{answer("r3", "Done.")}, w.model.todo...)
+			w.model.mu.Unlock()
+			w.pursue("all", 2)
+			w.goalOver()
+		},
+	} {
+		w := open(t, &model{info: llm.Info{UsageID: "agent"}, todo: []reply{answer("r1", "Yes."), answer("r2", "No."), inVain}}, nil)
+		w.play("Well?")
+		w.play("Really?")
+		cost := func() float64 {
+			s, err := w.conv.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Stats.UsageToMetrics["agent"].AccumulatedCost
 		}
-		return s.Stats
-	}
-	before := state().UsageToMetrics["agent"].AccumulatedCost
-	if done, err := w.conv.Condense(t.Context()); err == nil || done.Done {
-		t.Errorf("Condense() = %+v, %v, want an error", done, err)
-	}
-	if got := state().UsageToMetrics["agent"].AccumulatedCost; got != before+0.5 {
-		t.Errorf("cost = %v, want %v and 0.5 more", got, before)
+		before := cost()
+		do(w)
+		if got := cost(); got != before+0.5 {
+			t.Errorf("%s: cost = %v, want %v and 0.5 more", name, got, before)
+		}
 	}
 }

@@ -261,11 +261,11 @@ func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 	if broke != nil {
 		return v, broke
 	}
+	p.branch.spent(model, resp, err)
 	if err != nil {
-		return v, err
+		return v, errors.Join(err, p.branch.updateStats(was))
 	}
 	g.iteration++
-	p.branch.spent(model, resp)
 	if err := errors.Join(p.branch.updateStats(was), p.branch.save(lazily)); err != nil {
 		return v, err
 	}

@@ -68,11 +68,11 @@ func (h host) Consult(ctx context.Context, choice Choice, system, user string) (
 	}
 	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(system)), message("user", texts(user))}, CacheKey: h.branch.id}
 	resp, err := call(ctx, model, req, nil)
+	counted := h.door.try(context.WithoutCancel(ctx), func() error { h.branch.spent(model, resp, err); return nil })
 	if err != nil {
 		return "", consultError(ctx, err)
 	}
-	err = h.door.try(ctx, func() error { h.branch.spent(model, resp); return nil })
-	return h.cfg.Secrets.Mask(plainText(resp.Message.Content)), err
+	return h.cfg.Secrets.Mask(plainText(resp.Message.Content)), counted
 }
 
 // Blocked tells the model and those who watch what a box has refused. A name or a

@@ -118,7 +118,7 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 		r.shown.Reset()
 		r.agent.counted(model, req, resp)
 	} else {
-		r.branch.spentInVain(model, *resp)
+		r.branch.spent(model, *resp, err)
 	}
 	return resp, silent, err
 }
