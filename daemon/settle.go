@@ -24,7 +24,10 @@ func (d *Daemon) settleRuns() {
 	err := d.core.Ledger.Each(func(id string) error {
 		client, _, err := d.core.ClientByID(id)
 		if errors.Is(err, gate.ErrUnknownKey) {
-			return d.core.Ledger.Forget(id)
+			if err := d.core.Ledger.Forget(id); err != nil {
+				d.core.Logger.Warn("cannot remove what a revoked token has spent", "token_id", id, "err", err)
+			}
+			return nil
 		}
 		account, err := d.core.Ledger.Account(id)
 		if err != nil {
