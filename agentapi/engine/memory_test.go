@@ -172,6 +172,20 @@ func TestAgentsOfProgramsKeepNotes(t *testing.T) {
 	}
 }
 
+// An agent that is a model keeps the notes of the user's settings, and has its own words.
+func TestNamedAgentsKeepNotes(t *testing.T) {
+	t.Parallel()
+	home, keeps := noted(t)
+	written(t, home, map[string]string{".openhands/memory/MEMORY.md": "Likes tea."})
+	w, _ := agentWorld(t, keeps)
+	w.begin(agentapi.AgentProfile("reviewer"))
+	w.llm.Reply(llmtest.Text("ok"))
+	w.say("Look")
+	if told := w.llm.Await(t, 1).Messages[0].Text; !strings.Contains(told, "Likes tea.") || !strings.Contains(told, "You are strict.") || !strings.Contains(told, "<CURRENT_DATETIME>") {
+		t.Errorf("the model is told %s", told)
+	}
+}
+
 // A sub-agent keeps no notes, as with OpenHands.
 func TestSubAgentsKeepNoNotes(t *testing.T) {
 	t.Parallel()
