@@ -112,3 +112,26 @@ func TestAgentsWhoseHooksCannotBeRead(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+// A member of a team has the hooks of its own definition. A team and its members keep no notes.
+func TestHooksOfTheMembersOfATeam(t *testing.T) {
+	t.Parallel()
+	home, keeps := noted(t)
+	written(t, home, map[string]string{".openhands/memory/MEMORY.md": "Likes tea."})
+	w, agents := teamWorld(t, false, keeps)
+	alpha := agents["alpha"]
+	alpha.Hooks = json.RawMessage(blocksTouch)
+	agents["alpha"] = alpha
+	w.llm.On(func(r *llmtest.Request) bool { return r.Model == "alpha" }, terminal("touch forbidden-alpha"), llmtest.Text("done"))
+	w.llm.On(func(r *llmtest.Request) bool { return r.Model == "beta" }, terminal("touch forbidden-beta"), llmtest.Text("done"))
+	w.llm.Reply(handOut("alpha", "beta"), llmtest.Text("ok"))
+	w.say("go")
+	if w.made("forbidden-alpha") || !w.made("forbidden-beta") {
+		t.Errorf("alpha, with hooks, made its file: %t; beta, without: %t", w.made("forbidden-alpha"), w.made("forbidden-beta"))
+	}
+	for _, r := range w.llm.Requests() {
+		if strings.Contains(string(r.Body), "Likes tea.") || strings.Contains(string(r.Body), "You keep notes") {
+			t.Errorf("%s is told of notes", r.Model)
+		}
+	}
+}
