@@ -107,7 +107,7 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 		isVar := packageVariables(group)
 		for _, s := range group {
 			for _, id := range changeable(s) {
-				if !s.forTests() && dir+"."+id.Name != reused {
+				if !s.forTests() && !slices.Contains(reused(), dir+"."+id.Name) {
 					t.Errorf("%s:%d: package variable %s of %s is changed by its methods", s.name, s.line(id.Pos()), id.Name, dir)
 				}
 			}
@@ -126,8 +126,10 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 	}
 }
 
-// reused is memory that is used again, which no answer depends on.
-const reused = "daemon/openhandsapi/socket.scratch"
+// reused names memory that is used again, which no answer depends on.
+func reused() []string {
+	return []string{"daemon/openhandsapi/socket.scratch", "agentapi/event.buffers"}
+}
 
 // changeable are the variables of the package whose types are for values that change.
 func changeable(s source) (found []*ast.Ident) {
