@@ -85,7 +85,7 @@ func (r rule) applies(h History, repaired func(revision string) bool, now time.T
 	case !h.Ended:
 		return r.running(h)
 	}
-	return now.Before(r.until(h)) && !(r.unrepaired && repaired(h.Revision))
+	return now.Before(r.until(h)) && (!r.unrepaired || !repaired(h.Revision))
 }
 
 // owedUntil is until when the answer is kept for a client that went away.
