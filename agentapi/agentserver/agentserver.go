@@ -59,6 +59,9 @@ type Config struct {
 	// there for a moment, to find out whether the server reads the same files.
 	// Empty: it is taken not to.
 	Scratch string
+	// Titles has the server find a title for each new conversation of which more than one
+	// turn is expected, by a call of its LLM.
+	Titles bool
 }
 
 // LLMProfile is a profile of the server as far as it matters to its secrets.
@@ -92,6 +95,7 @@ type Backend struct {
 	stamp   func() string
 	secrets func(context.Context, LLMProfile) ([]Secret, error)
 	scratch string
+	titles  bool
 	room    *room
 
 	mu     sync.Mutex
@@ -154,6 +158,7 @@ func New(c Config) (*Backend, error) {
 		stamp:   c.FileStamp,
 		secrets: c.Secrets,
 		scratch: c.Scratch,
+		titles:  c.Titles,
 		room:    newRoom(c.Now),
 	}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -67,6 +68,9 @@ func testContract(t *testing.T, version string) {
 		backendtest.Run(t, backendtest.Factory{Has: has, New: f.setup})
 	})
 	t.Run("StandardTools", f.standardTools)
+	if minor(t, version) >= firstWithTitles {
+		t.Run("ATitleIsFound", f.titled)
+	}
 	if connections {
 		t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
 	}
@@ -75,6 +79,9 @@ func testContract(t *testing.T, version string) {
 // firstWithAgents is the first version, 1.37, that starts conversations with its agent
 // profiles as ohgw needs it.
 const firstWithAgents = 37
+
+// firstWithTitles is the first version that was seen to find a title by a streaming LLM.
+const firstWithTitles = 34
 
 // minor is the second number of a version.
 func minor(t *testing.T, version string) int {
@@ -163,6 +170,31 @@ func (f *realServers) standardTools(t *testing.T) {
 	if diff := cmp.Diff([]string{"file_editor", "finish", "task_tracker", "terminal", "think"}, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
+}
+
+// titled has the server find the title of a conversation.
+func (f *realServers) titled(t *testing.T) {
+	s := f.setup(t, backendtest.Needs{})
+	b, err := agentserver.New(agentserver.Config{URL: f.plain.server.URL, Key: func() string { return f.plain.server.Key }, Titles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s.Backend = b
+	s.LLM.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text("A Greeting"))
+	s.LLM.On(llmtest.Says("hello"), llmtest.Text("Hello."))
+	c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: s.Profile, Workspace: s.Workspace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "hello"}, Emit: func(turn.Update) {}}); err != nil {
+		t.Error(err)
+	}
+	waittest.Until(t, waittest.Patience, "the title is found", func() (any, bool) {
+		about, err := b.About(t.Context(), c.Info().ID)
+		return about, err == nil && about.Title == "A Greeting"
+	})
 }
 
 // providerConnection starts two agents with an LLM profile whose key only the server

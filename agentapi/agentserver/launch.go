@@ -27,7 +27,7 @@ type startRequest struct {
 	Analyzer       json.RawMessage `json:"security_analyzer,omitempty"`
 	MaxIterations  int             `json:"max_iterations,omitempty"`
 	Tags           tags            `json:"tags,omitempty"`
-	Autotitle      bool            `json:"autotitle"` // a title is one more LLM call: never
+	Autotitle      bool            `json:"autotitle"` // the server asks the LLM once more
 
 	handOver bool // the LLM of the agent that the server makes lacks our own secrets
 }
@@ -59,7 +59,10 @@ const agentUsage = "agent"
 // launch builds the request that starts a conversation as the server's own
 // user interfaces would: with its settings, and the LLM of the profile.
 func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenRequest) (startRequest, error) {
-	start := startRequest{ConversationID: req.ID, Workspace: workingDir{req.Workspace}}
+	start := startRequest{
+		ConversationID: req.ID, Workspace: workingDir{req.Workspace},
+		Autotitle: b.titles && !req.Once && v >= sinceTitles,
+	}
 	if v >= sinceTags {
 		start.Tags = newTags(req.Profile, agentUsage, req.System)
 	}

@@ -44,6 +44,39 @@ func at(v any, path ...string) any {
 	return v
 }
 
+// TestAKeptConversationIsGivenATitle has the server find titles where the setting says so,
+// and where the server can ask a streaming LLM.
+func TestAKeptConversationIsGivenATitle(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		version string
+		titles  bool
+		once    bool
+		want    bool
+	}{
+		"off":                 {version: "1.58.2"},
+		"on":                  {version: "1.58.2", titles: true, want: true},
+		"on, for one turn":    {version: "1.58.2", titles: true, once: true},
+		"on, the oldest":      {version: "1.34.0", titles: true, want: true},
+		"on, an older server": {version: "1.33.0", titles: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, fakeserver.Options{Version: tt.version}, func(t *testing.T, w *world) {
+				b, err := agentserver.New(agentserver.Config{URL: w.URL, HTTP: w.Client(), Titles: tt.titles})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer b.Close()
+				w.backend = b
+				if got := startOf(t, w, agentapi.OpenRequest{Once: tt.once})["autotitle"]; got != tt.want {
+					t.Errorf("autotitle is %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 func TestStartTakesTheServersSettings(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {

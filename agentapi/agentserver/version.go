@@ -76,6 +76,7 @@ const (
 	sinceLeaf           version = 1_031_000 // leaf_event_id in states, forks from an event
 	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list
 	sinceSafeStreaming  version = 1_033_000 // a streaming LLM that no client listens to does no harm
+	sinceTitles         version = 1_034_000 // before, a title of a streaming LLM is not sure
 	sinceGoals          version = 1_034_000 // 1.29 has the routes; this is the oldest that was tested with them
 	sinceLaunchAddition version = 1_037_000
 	sinceConnections    version = 1_043_000 // profiles may refer to provider connections

@@ -33,6 +33,9 @@ type Config struct {
 	Connect func(address string, key hidden.Text) (Agent, error)
 	Logger  *slog.Logger
 	Now     func() time.Time
+	// Titles leaves the titles of new conversations to the agent-server, which asks the
+	// LLM for them. Without it they are the beginning of the first message.
+	Titles bool
 }
 
 // Agent is the backend over the agent-server of a sandbox.
@@ -56,6 +59,7 @@ type Backend struct {
 	connect func(string, hidden.Text) (Agent, error)
 	log     *slog.Logger
 	now     func() time.Time
+	titles  bool
 
 	mu     sync.Mutex
 	status agentapi.Status
@@ -81,7 +85,7 @@ func New(c Config) *Backend {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	b := &Backend{account: c.Account, connect: c.Connect, log: c.Logger, now: c.Now}
+	b := &Backend{account: c.Account, connect: c.Connect, log: c.Logger, now: c.Now, titles: c.Titles}
 	b.life, b.end = context.WithCancel(context.Background())
 	return b
 }

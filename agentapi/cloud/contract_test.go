@@ -2,19 +2,23 @@ package cloud_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakecloud"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/agentapi/cloud"
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/hidden"
 	"github.com/ohgw/ohgw/internal/pause"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 func TestMain(m *testing.M) { waittest.Main(m) }
@@ -51,7 +55,7 @@ func newSetup(opts fakecloud.Options) func(*testing.T, backendtest.Needs) *backe
 			server.Activate("fast")
 		}
 		return &backendtest.Setup{
-			Backend: newBackend(t, server.URL, opts.Key), LLM: llm, Profile: "fast", Other: "other", Workspace: workspace,
+			Backend: newBackend(t, server.URL, opts.Key, false), LLM: llm, Profile: "fast", Other: "other", Workspace: workspace,
 			Kill:    func(*testing.T) { server.Kill() },
 			Restart: func(*testing.T) { server.Restart() },
 		}
@@ -69,7 +73,7 @@ func newCloud(t *testing.T, opts fakecloud.Options, llm string) *fakecloud.Serve
 
 // newBackend is a backend whose account is in a hurry: it waits a hundredth of what
 // it would.
-func newBackend(t *testing.T, url, key string) *cloud.Backend {
+func newBackend(t *testing.T, url, key string, titles bool) *cloud.Backend {
 	t.Helper()
 	client, err := account.New(account.Options{
 		URL: url, Key: func(context.Context) (hidden.Text, error) { return hidden.NewText(key), nil },
@@ -78,13 +82,41 @@ func newBackend(t *testing.T, url, key string) *cloud.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := cloud.New(cloud.Config{Account: client, Connect: connect})
+	b := cloud.New(cloud.Config{Account: client, Connect: connect, Titles: titles})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return b
+}
+
+// TestTheFirstMessageIsTheTitle leaves the title to the agent-server where a model finds it.
+func TestTheFirstMessageIsTheTitle(t *testing.T) {
+	t.Parallel()
+	for titles, want := range map[bool]int{false: 1, true: 0} {
+		llm := llmtest.New(t)
+		server := newCloud(t, fakecloud.Options{Key: "sk-cloud"}, llm.URL)
+		b := newBackend(t, server.URL, "sk-cloud", titles)
+		c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: "fast", Workspace: workspace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		llm.Reply(llmtest.Text("Hello."))
+		if _, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "say hello"}, Emit: func(turn.Update) {}}); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, call := range server.Sandbox(c.Info().ID).Calls("PATCH", "/api/conversations/"+c.Info().ID) {
+			if strings.Contains(call.Body, `"title":"say hello"`) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("with titles of the model %v, the title is set %d times, want %d", titles, got, want)
+		}
+	}
 }
 
 func connect(address string, key hidden.Text) (cloud.Agent, error) {

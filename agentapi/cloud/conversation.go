@@ -183,7 +183,7 @@ const maxTitle = 50
 
 // Send appends the message. With the first one the conversation gets the LLM of its
 // profile, and its title: else the agent-server would ask the model for one, at the
-// account's cost.
+// account's cost, which is what [Config.Titles] wants.
 func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 	return c.send(ctx, m, nil, func(conv agentapi.Conversation) error { return conv.Send(ctx, m) })
 }
@@ -224,7 +224,7 @@ func (c *conversation) send(ctx context.Context, m agentapi.Message, g *agentapi
 	if err != nil {
 		return err
 	}
-	if stage != talking {
+	if stage != talking && !c.b.titles {
 		if title := titleOf(m.Text); title != "" {
 			if err := c.current().agent.Mark(ctx, c.info.ID, "", nil, title); err != nil {
 				c.b.log.DebugContext(ctx, "the title of a conversation was not set", "conversation_id", c.info.ID, "err", err)

@@ -49,6 +49,7 @@ type seat struct {
 	ended  func()        // called when a run has ended
 	others opener        // opens the conversations of its tasks and of its hooks
 	bare   bool          // it has neither MCP servers nor a title
+	kept   bool          // a conversation of a person of which more than one turn is expected
 }
 
 // assembled is a conversation and what it was made of. It does not change.
@@ -137,9 +138,14 @@ func (a *assembler) servers(id string, stored storedagent.Agent, settings json.R
 	return a.vault.Servers(id, stored, settings)
 }
 
-// titled reports whether the conversation of a directory gets a title from its model.
+// titled reports whether the conversation of a directory gets a title from its model. A
+// request of OpenHands' own API says it; for others the setting does.
 func (a *assembler) titled(dir *store.Dir, at seat) bool {
-	return !at.bare && (a.cfg.Titles || dir.State.LastUserMessageID == "" && dir.WantsTitle())
+	if at.bare || dir.State.LastUserMessageID != "" {
+		return false
+	}
+	_, ours := dir.State.Tags[tag.System]
+	return dir.WantsTitle() || a.cfg.Titles && at.kept && ours
 }
 
 // critic reads the critic of an agent; nil for none, and for one that cannot be used here. Its

@@ -290,6 +290,28 @@ func TestScenario44TitleIsFound(t *testing.T) {
 	}
 }
 
+// TestAConversationForOneTurnHasNoTitle asks the model for the answer only.
+func TestAConversationForOneTurnHasNoTitle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) { c.Titles = true })
+	w.llm.Reply(llmtest.Text("hello"))
+	conv, err := w.backend.Open(w.ctx(), agentapi.OpenRequest{ID: uuid.New(), New: true, Once: true, Profile: "main", Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conv.Close()
+	res, err := turn.Run(w.ctx(), conv, turn.Input{Message: agentapi.Message{Text: "hi"}, Emit: func(turn.Update) {}})
+	if err != nil || res.Answer != "hello" {
+		t.Fatalf("the result is %+v, %v", res, err)
+	}
+	if err := w.backend.Close(); err != nil { // and what goes on beside the run
+		t.Fatal(err)
+	}
+	if n := len(w.llm.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
+	}
+}
+
 // TestScenario28LegacyDirectoryGoesOn opens a directory as OpenHands 1.11 wrote it.
 func TestScenario28LegacyDirectoryGoesOn(t *testing.T) {
 	t.Parallel()

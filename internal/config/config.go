@@ -40,6 +40,7 @@ type Config struct {
 	Progress     string   // reasoning, off
 	History      string   // quote, ignore
 	Housekeeping string   // llm, rule, agent
+	Titles       string   // off, llm
 	PromptSize   string   // auto, full, small
 	Repetition   string   // stop, allow
 	ChatHeaders  []string // headers that name chats, beyond those known
@@ -123,6 +124,7 @@ func Default() Config {
 		Progress:     "reasoning",
 		History:      "quote",
 		Housekeeping: "llm",
+		Titles:       "off",
 		PromptSize:   "auto",
 		Repetition:   "stop",
 		WorkspacePer: "conversation",

@@ -220,6 +220,11 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Housekeeping },
 		},
 		{
+			Flag: "titles", Env: "OHGW_TITLES", Key: "titles", Section: ServeSection,
+			Help: "titles of new conversations in OpenHands' lists; llm asks the conversation's model once for each that is kept", Choices: []string{"off", "llm"},
+			at: func(c *Config) any { return &c.Titles },
+		},
+		{
 			Flag: "prompt-size", Env: "OHGW_PROMPT_SIZE", Key: "prompt_size", Section: ServeSection,
 			Help: "how much the embedded agent is told; auto is small for a local model whose context is below 16,000 tokens", Choices: []string{"auto", "full", "small"},
 			at: func(c *Config) any { return &c.PromptSize },

@@ -23,7 +23,7 @@ func openCloud(ctx context.Context, env *setup.Env, s *config.Settings, log *slo
 	if err != nil {
 		return Backend{}, err
 	}
-	b := cloud.New(cloud.Config{Account: a.Client, Connect: sandboxOf(env, log), Logger: log, Now: env.Now})
+	b := cloud.New(cloud.Config{Account: a.Client, Connect: sandboxOf(env, log), Logger: log, Now: env.Now, Titles: s.Titles == titlesByLLM})
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
 	chosen := Backend{Backend: b, Why: why, Status: b.Status(look)}

@@ -72,7 +72,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
-		PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
+		Titles: s.Titles == titlesByLLM, PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: LeaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})

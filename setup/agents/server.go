@@ -17,6 +17,9 @@ import (
 	"github.com/ohgw/ohgw/setup/directllm"
 )
 
+// titlesByLLM is the setting with which titles are found by a model.
+const titlesByLLM = "llm"
+
 // openServer opens an agent-server and looks whether it can be used. One that
 // was named may be down: it may come later.
 func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
@@ -49,7 +52,7 @@ func ReachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	}
 	backend, err := agentserver.New(agentserver.Config{
 		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
-		Scratch: scratch(env, address),
+		Scratch: scratch(env, address), Titles: s.Titles == titlesByLLM,
 	})
 	if err != nil {
 		return Backend{}, nil, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
