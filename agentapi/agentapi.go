@@ -185,7 +185,7 @@ type OpenRequest struct {
 	// this back, also for what happened before.
 	Unkept bool
 	// OneShot says that a new conversation is removed after its turn: its agent keeps no
-	// notes for later ones.
+	// notes for later ones, and it gets no title.
 	OneShot bool
 	// Profile is the Name of the [Profile] for a new conversation.
 	Profile string

@@ -59,8 +59,8 @@ type Config struct {
 	// there for a moment, to find out whether the server reads the same files.
 	// Empty: it is taken not to.
 	Scratch string
-	// Titles has the server find a title for each new conversation of which more than one
-	// turn is expected, by a call of its LLM.
+	// Titles has the server find a title for each new conversation that is not a one-shot,
+	// by a call of its LLM.
 	Titles bool
 }
 

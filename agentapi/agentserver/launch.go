@@ -61,7 +61,7 @@ const agentUsage = "agent"
 func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenRequest) (startRequest, error) {
 	start := startRequest{
 		ConversationID: req.ID, Workspace: workingDir{req.Workspace},
-		Autotitle: b.titles && !req.Once && v >= sinceTitles,
+		Autotitle: b.titles && !req.OneShot && v >= sinceTitles,
 	}
 	if v >= sinceTags {
 		start.Tags = newTags(req.Profile, agentUsage, req.System)

@@ -69,7 +69,7 @@ func TestAKeptConversationIsGivenATitle(t *testing.T) {
 				}
 				defer b.Close()
 				w.backend = b
-				if got := startOf(t, w, agentapi.OpenRequest{Once: tt.once})["autotitle"]; got != tt.want {
+				if got := startOf(t, w, agentapi.OpenRequest{OneShot: tt.once})["autotitle"]; got != tt.want {
 					t.Errorf("autotitle is %v, want %v", got, tt.want)
 				}
 			})

@@ -49,7 +49,7 @@ type seat struct {
 	ended  func()        // called when a run has ended
 	others opener        // opens the conversations of its tasks and of its hooks
 	bare   bool          // it has neither MCP servers nor a title
-	kept   bool          // a conversation of a person of which more than one turn is expected
+	kept   bool          // a conversation of a person that is not a one-shot
 }
 
 // assembled is a conversation and what it was made of. It does not change.

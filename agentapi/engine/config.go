@@ -52,9 +52,8 @@ type Config struct {
 	// Confirm says which actions of new conversations wait for a person; empty:
 	// those that the settings say.
 	Confirm agentapi.Confirmation
-	// Titles has the model find a title for each new conversation of which more than one
-	// turn is expected, in a call of its own. Without it they have none: chat clients make
-	// their own.
+	// Titles has the model find a title for each new conversation that is not a one-shot, in
+	// a call of its own. Without it they have none: chat clients make their own.
 	Titles  bool
 	Version string // of this engine, for Status
 	// Home is the user's home directory, and Base OpenHands' directory of the user, for

@@ -295,7 +295,7 @@ func TestAConversationForOneTurnHasNoTitle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *engine.Config) { c.Titles = true })
 	w.llm.Reply(llmtest.Text("hello"))
-	conv, err := w.backend.Open(w.ctx(), agentapi.OpenRequest{ID: uuid.New(), New: true, Once: true, Profile: "main", Workspace: t.TempDir()})
+	conv, err := w.backend.Open(w.ctx(), agentapi.OpenRequest{ID: uuid.New(), New: true, OneShot: true, Profile: "main", Workspace: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (b *Backend) keep(ctx context.Context, e *entry, req agentapi.OpenRequest) 
 
 // enter makes the conversation of an open directory that of an entry.
 func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
-	made, err := b.assembler.assemble(ctx, dir, req, seat{memory: &e.memory, ended: b.table.look, others: opener{b}, kept: !req.Once})
+	made, err := b.assembler.assemble(ctx, dir, req, seat{memory: &e.memory, ended: b.table.look, others: opener{b}, kept: !req.OneShot})
 	if err != nil {
 		return b.opening.Explain(ctx, req.ID, errors.Join(err, dir.Close()))
 	}
