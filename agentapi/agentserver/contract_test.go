@@ -34,8 +34,8 @@ func TestContractWithOldServers(t *testing.T) {
 	}{
 		{"1.55.0", func(*backendtest.Features) {}},
 		{"1.43.1", func(*backendtest.Features) {}},
-		{"1.37.0", func(*backendtest.Features) {}},
-		{"1.36.0", func(f *backendtest.Features) { f.Agents = false }},
+		{"1.37.0", func(f *backendtest.Features) { f.Goals = false }},
+		{"1.36.0", func(f *backendtest.Features) { f.Agents, f.Goals = false, false }},
 		{"1.32.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Goals = false, false, false }},
 		{"1.30.0", func(f *backendtest.Features) { f.Agents, f.Pause, f.Fork, f.Goals = false, false, false, false }},
 		{"1.22.0", func(f *backendtest.Features) {

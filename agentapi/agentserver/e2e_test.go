@@ -56,6 +56,7 @@ func testContract(t *testing.T, version string) {
 	f := startServers(t, version)
 	has, connections := everything(), true
 	has.KeyWords, has.Agents = minor(t, version) >= 58, minor(t, version) >= firstWithAgents
+	has.Goals = minor(t, version) >= firstWithGoals
 	switch version {
 	case agentservertest.Cloud: // a profile cannot say that its model sees images
 		has.Blind, connections = true, false
@@ -82,6 +83,9 @@ const firstWithAgents = 37
 
 // firstWithTitles is the first version that was seen to find a title by a streaming LLM.
 const firstWithTitles = 34
+
+// firstWithGoals is the first version that was seen to pursue goals.
+const firstWithGoals = 43
 
 // minor is the second number of a version.
 func minor(t *testing.T, version string) int {

@@ -14,7 +14,7 @@ import (
 // and with it what waits.
 func (c *conversation) Pursues(ctx context.Context) error {
 	if c.version < sinceGoals {
-		return noGoals("Goals need an agent-server of version 1.34 or newer. Update it (" + installNewest + "), leave the goal out, or use the embedded agent.")
+		return noGoals("Goals need an agent-server of version 1.43 or newer. Update it (" + installNewest + "), leave the goal out, or use the embedded agent.")
 	}
 	state, err := c.State(ctx)
 	if err != nil {

@@ -141,7 +141,8 @@ func missing(v version) []string {
 		{sinceProfiles, "Before 1.22: no LLM profiles and no model changes; the only model is the one in ohgw's config file."},
 		{sinceInterrupt, "Before 1.23: a stopped run finishes its current step first."},
 		{sinceSafeStreaming, "Before 1.33: a message sent while the model writes waits until the model is done; the critics and sub-agents in the settings are not used."},
-		{sinceConnections, "Before 1.43: no provider connections."},
+		{sinceTitles, "Before 1.34: no titles by the model."},
+		{sinceConnections, "Before 1.43: no goals and no provider connections."},
 	} {
 		if v < f.since {
 			list = append(list, f.what)

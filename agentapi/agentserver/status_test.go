@@ -30,10 +30,10 @@ func TestStatusNamesWhatAReleaseLacks(t *testing.T) {
 		{fakeserver.Options{Version: "1.43.1"}, nil, nil, nil},
 		{fakeserver.Options{Version: "1.43.1", NoSecretKey: true}, nil, []string{"No OH_SECRET_KEY"}, nil},
 		{fakeserver.Options{Version: "1.42.0"}, nil, []string{"Before 1.43"}, nil},
-		{fakeserver.Options{Version: "1.22.0"}, nil, []string{"Before 1.23", "Before 1.33", "Before 1.43"}, nil},
-		{fakeserver.Options{Version: "1.21.0"}, nil, []string{"Before 1.22", "Before 1.23", "Before 1.33", "Before 1.43"}, agentapi.ErrUnsupported},
-		{fakeserver.Options{Version: "1.21.0"}, own, []string{"Before 1.22", "Before 1.23", "Before 1.33", "Before 1.43"}, nil},
-		{fakeserver.Options{Version: "1.12.0"}, own, []string{"Before 1.16", "Before 1.18", "Before 1.22", "Before 1.23", "Before 1.33", "Before 1.43"}, nil},
+		{fakeserver.Options{Version: "1.22.0"}, nil, []string{"Before 1.23", "Before 1.33", "Before 1.34", "Before 1.43"}, nil},
+		{fakeserver.Options{Version: "1.21.0"}, nil, []string{"Before 1.22", "Before 1.23", "Before 1.33", "Before 1.34", "Before 1.43"}, agentapi.ErrUnsupported},
+		{fakeserver.Options{Version: "1.21.0"}, own, []string{"Before 1.22", "Before 1.23", "Before 1.33", "Before 1.34", "Before 1.43"}, nil},
+		{fakeserver.Options{Version: "1.12.0"}, own, []string{"Before 1.16", "Before 1.18", "Before 1.22", "Before 1.23", "Before 1.33", "Before 1.34", "Before 1.43"}, nil},
 		{fakeserver.Options{Version: "1.11.0"}, own, nil, agentapi.ErrUnsupported},
 	}
 	for _, tt := range tests {

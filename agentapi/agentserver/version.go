@@ -77,8 +77,8 @@ const (
 	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list
 	sinceSafeStreaming  version = 1_033_000 // a streaming LLM that no client listens to does no harm
 	sinceTitles         version = 1_034_000 // before, a title of a streaming LLM is not sure
-	sinceGoals          version = 1_034_000 // 1.29 has the routes; this is the oldest that was tested with them
 	sinceLaunchAddition version = 1_037_000
+	sinceGoals          version = 1_043_000 // 1.29 has the routes, but a goal behind a message is left in 1.34
 	sinceConnections    version = 1_043_000 // profiles may refer to provider connections
 	sinceSession        version = 1_047_000 // the session socket; that of 1.45 and 1.46 has no deltas
 	sinceToolsAlone     version = 1_051_000 // no switches for sub-agents and switch_llm: both are tools; 1.56 refuses them
