@@ -33,7 +33,8 @@ func newWorld(t *testing.T) *world {
 }
 
 // user and project are the files of the notes.
-func (w *world) user() string    { return filepath.Join(w.at.User, "MEMORY.md") }
+func (w *world) user() string { return filepath.Join(w.at.User, "MEMORY.md") }
+
 func (w *world) project() string { return filepath.Join(w.at.Workspace, ".openhands/memory/MEMORY.md") }
 
 func (w *world) write(path, text string) {
