@@ -71,12 +71,9 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 		}
 	}
 	s := dir.State
-	stored := storedagent.Agent{}
-	if err := json.Unmarshal(s.Agent, &stored); err != nil {
-		return nil, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
-	}
-	if kind := stored.Text("kind"); kind != "Agent" && kind != "" {
-		return nil, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
+	stored, err := runnable(s.Agent)
+	if err != nil {
+		return nil, err
 	}
 	models, choice, own := a.modelsOf(s, stored, req)
 	settings, err := a.roster.settings(ctx)
@@ -128,6 +125,18 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 		return nil, err
 	}
 	return &assembled{conv: conv, info: infoOf(s, stored), words: words, models: models, agent: s.Tags[tag.Agent], servers: &status}, nil
+}
+
+// runnable reads a stored agent, and refuses one of a kind that is not run here.
+func runnable(data json.RawMessage) (storedagent.Agent, error) {
+	stored := storedagent.Agent{}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
+	}
+	if kind := stored.Text("kind"); kind != "Agent" && kind != "" {
+		return nil, apierr.Refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
+	}
+	return stored, nil
 }
 
 // servers finds the MCP servers of a conversation, and the names of those that it has lost.

@@ -53,7 +53,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		return nil
 	}
 	table.put(args[1], now)
-	return os.WriteFile(args[0], []byte(table.String()), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(args[0], []byte(table.String()), 0o644)
 }
 
 // figure is a ratio by its benchmark and unit.
