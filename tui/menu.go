@@ -291,7 +291,7 @@ func (n *menu) view(l looks, width, height int) []string {
 	}
 	lines := []string{rule(l.accent, paint(l.strong, n.title)+paint(l.faint, keys), width)}
 	rows = min(rows, len(n.entries))
-	n.first = max(min(n.first, n.at), n.at-rows+1, 0)
+	n.first = max(min(n.first, n.at, len(n.entries)-rows), n.at-rows+1, 0)
 	names := 0
 	for _, e := range n.entries[n.first : n.first+rows] {
 		names = max(names, wrap.Width(e.name))
