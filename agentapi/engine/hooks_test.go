@@ -5,6 +5,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,11 +27,23 @@ import (
 // hooks has the user's home directory say these hooks: event, matcher, command.
 func hooks(t *testing.T, list ...[3]string) func(*engine.Config) {
 	t.Helper()
+	return hooksOf(t, map[string]any{}, list)
+}
+
+// shortHooks gives each of these hooks two seconds. It is for tests of hooks that do not end:
+// a hook that has work to do may take longer on a busy machine.
+func shortHooks(t *testing.T, list ...[3]string) func(*engine.Config) {
+	t.Helper()
+	return hooksOf(t, map[string]any{"timeout": 2}, list)
+}
+
+func hooksOf(t *testing.T, fields map[string]any, list [][3]string) func(*engine.Config) {
+	t.Helper()
 	config := map[string][]any{}
 	for _, h := range list {
-		config[h[0]] = append(config[h[0]], map[string]any{
-			"matcher": h[1], "hooks": []any{map[string]any{"command": h[2], "timeout": 2}},
-		})
+		hook := maps.Clone(fields)
+		hook["command"] = h[2]
+		config[h[0]] = append(config[h[0]], map[string]any{"matcher": h[1], "hooks": []any{hook}})
 	}
 	data, err := json.Marshal(map[string]any{"hooks": config})
 	if err != nil {
@@ -163,15 +176,16 @@ func TestTheEndOfASessionIsHookedAlsoWhereItIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command string
+		hooks   func(*testing.T, ...[3]string) func(*engine.Config)
 		close   bool
 	}{
-		"open":   {"cat > end; echo x >> count", false},
-		"hangs":  {"cat > end; echo x >> count; sleep 1000", false},
-		"closed": {"cat > end; echo x >> count", true},
+		"open":   {"cat > end; echo x >> count", hooks, false},
+		"hangs":  {"cat > end; echo x >> count; sleep 1000", shortHooks, false},
+		"closed": {"cat > end; echo x >> count", hooks, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hooks(t, [3]string{"SessionEnd", "*", c.command}))
+			w := newWorld(t, c.hooks(t, [3]string{"SessionEnd", "*", c.command}))
 			w.llm.Reply(llmtest.Finish("ok"))
 			w.say("go")
 			if c.close {
@@ -205,7 +219,7 @@ func TestWhatAHookLeavesBehindEndsAfterItsTime(t *testing.T) {
 	for name, rest := range map[string]string{"it ends": "exit 0", "it is stopped": "sleep 1000"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", "setsid sh -c 'echo $$ > pid; exec sleep 1000' & " + rest}))
+			w := newWorld(t, shortHooks(t, [3]string{"PreToolUse", "*", "setsid sh -c 'echo $$ > pid; exec sleep 1000' & " + rest}))
 			w.llm.Reply(llmtest.Finish("ok"))
 			w.say("go")
 			var pid int
@@ -224,17 +238,21 @@ func TestWhatAHookLeavesBehindEndsAfterItsTime(t *testing.T) {
 
 func TestHooksThatFailRefuseNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ command, want string }{
-		"hangs":      {"sleep 1000", "did not end after 2 seconds"},
-		"in a group": {"setsid sleep 1000 & exit 0", ""},
-		"is killed":  {"kill -9 $$", ""},
-		"prints":     {"yes | head -c 100000000", ""},
-		"is missing": {"/nowhere/hook", ""},
-		"no stdin":   {"exec 0<&-; echo '{\"decision\":\"allow\"}'", ""},
+	for name, c := range map[string]struct {
+		command string
+		hooks   func(*testing.T, ...[3]string) func(*engine.Config)
+		want    string
+	}{
+		"hangs":      {"sleep 1000", shortHooks, "did not end after 2 seconds"},
+		"in a group": {"setsid sleep 1000 & exit 0", shortHooks, ""},
+		"is killed":  {"kill -9 $$", hooks, ""},
+		"prints":     {"yes | head -c 100000000", hooks, ""},
+		"is missing": {"/nowhere/hook", hooks, ""},
+		"no stdin":   {"exec 0<&-; echo '{\"decision\":\"allow\"}'", hooks, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", c.command}))
+			w := newWorld(t, c.hooks(t, [3]string{"PreToolUse", "*", c.command}))
 			w.llm.Reply(llmtest.Finish("ok"))
 			if res := w.say("go"); res.Answer != "ok" {
 				t.Errorf("result = %+v, want the answer %q", res, "ok")
