@@ -22,7 +22,7 @@ const settleEvery = 15 * time.Second
 // forgotten.
 func (d *Daemon) settleRuns() {
 	err := d.core.Ledger.Each(func(id string) error {
-		client, _, err := d.core.ClientByID(id)
+		client, err := d.core.ClientByID(id)
 		if errors.Is(err, gate.ErrUnknownKey) {
 			if err := d.core.Ledger.Forget(id); err != nil {
 				d.core.Logger.Warn("cannot remove what a revoked token has spent", "token_id", id, "err", err)

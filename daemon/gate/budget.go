@@ -56,15 +56,14 @@ func (core *Core) purse(account *budget.Account, client Client) *Purse {
 	return &Purse{account: account, client: client, now: core.Now, log: core.Logger, metrics: core.Metrics}
 }
 
-// ClientByID finds the client whose token has an id. The error is ErrUnknownKey where that
-// was revoked; false: the tokens are not known by their ids.
-func (core *Core) ClientByID(id string) (client Client, ok bool, err error) {
+// ClientByID finds the client whose token has an id: one without limits where [Tokens] do not
+// know ids. The error is ErrUnknownKey where the token was revoked, or why it cannot be read.
+func (core *Core) ClientByID(id string) (Client, error) {
 	tokens, ok := core.Tokens.(KnownTokens)
 	if !ok {
-		return Client{}, false, nil
+		return Client{}, nil
 	}
-	client, err = tokens.ByID(id)
-	return client, err == nil, err
+	return tokens.ByID(id)
 }
 
 // SpentLimit returns why a run of a client may not go on, as a sentence; "" if it may.
