@@ -195,7 +195,7 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	plan, aside, direct := c.decide(req, history)
 	v := &Visit{
 		r: r, chat: c, req: req, history: history, plan: plan, Aside: aside, Direct: direct,
-		Conversation: uuid.New(), draft: &draft{}, gone: plan.Kind == Quoted && c.lost(history),
+		Conversation: uuid.New(), Made: true, draft: &draft{}, gone: plan.Kind == Quoted && c.lost(history),
 	}
 	v.draft.add(req.Begun)
 	if plan.Branch < 0 {
@@ -205,7 +205,7 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	v.Workspace, v.Origin = origin.Workspace, origin.Conversation
 	switch plan.Kind {
 	case Continued:
-		v.Conversation, v.Origin = origin.Conversation, ""
+		v.Conversation, v.Made, v.Origin = origin.Conversation, false, ""
 	case Forked:
 		v.From = origin.Turns[plan.Keep].After
 	}

@@ -32,6 +32,8 @@ type Request struct {
 type Visit struct {
 	// Conversation is the one that the request runs in.
 	Conversation string
+	// Made: the id of Conversation was just made, so no agent has it.
+	Made bool
 	// Origin is the conversation that a new one takes the place of; empty if
 	// there is none. It is copied up to the event From, where that is given.
 	Origin, From string

@@ -28,6 +28,11 @@ func TestAChatStaysInItsConversation(t *testing.T) {
 		apitest.Equal(t, "the conversation", w.conversation(), first)
 		apitest.Equal(t, "what the agent was told", told(b), text)
 	}
+	for i, o := range b.Opened() {
+		if o.New != (i == 0) {
+			t.Errorf("opening %d promises a new id: %v, want %v", i+1, o.New, i == 0)
+		}
+	}
 	other := openWindow(g, chatID, "c-2")
 	other.say("one")
 	apitest.Equal(t, "what the other chat is", other.how(), "new")

@@ -41,10 +41,10 @@ func (api *API) place(ctx context.Context, q asked, visit *chats.Visit) (Place, 
 	case c.Copied != "":
 		at.Origin, at.From, at.Keep = c.Copied, c.Last, c.Keep
 		if c.Keep {
-			at.ConversationID = uuid.New()
+			at.ConversationID, at.Made = uuid.New(), true
 		}
 	case visit != nil:
-		at.ConversationID, at.Origin, at.From = visit.Conversation, visit.Origin, visit.From
+		at.ConversationID, at.Made, at.Origin, at.From = visit.Conversation, visit.Made, visit.Origin, visit.From
 		if !at.Named {
 			at.Workspace = api.chatPlace(c.Chat.ID, visit)
 		}

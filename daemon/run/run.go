@@ -167,6 +167,8 @@ type Place struct {
 	// ConversationID is the conversation to continue, or to make under this
 	// id. Empty: a one-shot.
 	ConversationID string
+	// Made says that ConversationID was just made: no backend has it.
+	Made bool
 	// Origin is a conversation that the one of this request takes the place of:
 	// what runs there without a client is interrupted first. With From, an event
 	// of it, the new conversation is a copy up to there, where the backend can
