@@ -146,6 +146,9 @@ type Status struct {
 	// SharesFiles says that paths of this machine are the same files to the
 	// agents: a conversation can work in any directory of this machine.
 	SharesFiles bool
+	// Members are the servers of a pool, in the order of the configuration; nil: there
+	// is no pool.
+	Members []Member
 }
 
 // Profile is one model of the gateway: an LLM profile of OpenHands, or an agent

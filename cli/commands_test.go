@@ -176,7 +176,7 @@ func TestExitCodesStay(t *testing.T) {
 func TestFlagsStay(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "ps": "kill url", "stop": "now", "logs": "follow lines", "status": "url", "version": "",
+		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "pool list": "url", "pool drain": "", "pool up": "", "ps": "kill url", "stop": "now", "logs": "follow lines", "status": "url", "version": "",
 		"acp":  "demo model sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write url",
 		"chat": "backend cloud continue conversation demo image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream system theme timeout url vim workspace yes",
 		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header cloud confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +

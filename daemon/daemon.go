@@ -59,6 +59,7 @@ type Config struct {
 
 	Drain      time.Duration                // how long runs may go on after ctx has ended; negative: 0
 	MaxRuns    int                          // as in run.Config
+	BySlots    bool                         // as in run.Config
 	MaxQueue   int                          // as in run.Config
 	RunTimeout time.Duration                // as in run.Config
 	Grace      time.Duration                // as in run.Config
@@ -100,13 +101,13 @@ func New(cfg Config) (*Daemon, error) {
 	d := &Daemon{cfg: cfg, pages: pagesOf(cfg.Native)}
 	d.core = gate.NewCore(cfg.Config, metrics.New(metrics.Config{
 		Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(),
-		Runs: func() (running, queued int) { s := d.Runs(); return s.Running, s.Queued },
+		Runs: func() (running, queued int) { s := d.Runs(); return s.Running, s.Queued }, Servers: serversOf(cfg.Backend),
 	}))
 	items := clientitems.Open(cfg.StateDir)
 	var err error
 	d.core.Runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: d.core.Logger, Now: d.core.Now,
-		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
+		MaxRuns: cfg.MaxRuns, BySlots: cfg.BySlots, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: d.core.WorkspacesDir(), Tidy: cfg.Tidy, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
 		Owners: conversations.Owners{Store: owners.Open(cfg.StateDir), Items: items}, Earlier: conversations.NewEarlier(items, d.core.Logger), Ended: completions.NewEnded(d.core),
 	})

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"net/http"
+	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/gate"
 )
 
@@ -29,6 +31,35 @@ type BackendHealth struct {
 	Why     string   `json:"why"`     // it was chosen
 	Missing []string `json:"missing"` // what this version lacks
 	Error   string   `json:"error"`   // why it cannot be used now; empty when it can
+	// Members are the agent-servers of a pool.
+	Members []MemberHealth `json:"members,omitempty"`
+}
+
+// MemberHealth is an agent-server of a pool. The pool asks it every five seconds, not
+// for this.
+type MemberHealth struct {
+	Name    string   `json:"name"`
+	Address string   `json:"address"`
+	State   string   `json:"state"` // "up", "drain" or "lost"
+	Runs    int      `json:"runs"`  // conversations that are open at it
+	Slots   int      `json:"slots"` // runs that it is meant for
+	Models  int      `json:"models"`
+	Differs []string `json:"differs"` // profiles that are not as at the others
+	Error   string   `json:"error"`   // why it does not answer; empty when it does
+	// Checked is when it was last asked; zero: never.
+	Checked time.Time `json:"checked,omitzero"`
+}
+
+// memberHealth is what is known of a member of a pool.
+func memberHealth(m agentapi.Member) MemberHealth {
+	h := MemberHealth{
+		Name: m.Name, Address: m.Address, State: string(m.State), Runs: m.Runs, Slots: m.Slots, Models: m.Profiles,
+		Differs: append([]string{}, m.Differs...), Checked: m.Asked,
+	}
+	if m.Err != nil {
+		h.Error = gate.Explain(m.Err).Wire.Message
+	}
+	return h
 }
 
 // SandboxHealth is the sandbox of new conversations.
@@ -78,6 +109,9 @@ func (d *Daemon) health() gate.Handler {
 		h.Backend = &BackendHealth{Name: s.Name, Version: s.Version, Address: s.Address, Why: d.cfg.Why, Missing: append([]string{}, s.Missing...)}
 		if s.Err != nil {
 			h.Backend.Error = gate.Explain(s.Err).Wire.Message
+		}
+		for _, member := range s.Members {
+			h.Backend.Members = append(h.Backend.Members, memberHealth(member))
 		}
 		runs := d.Runs()
 		h.Storage, h.Runs = d.core.State.Health(), &runs

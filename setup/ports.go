@@ -33,7 +33,10 @@ func SoughtPorts(ctx context.Context, env *Env, s *config.Settings) []uint16 {
 	for _, port := range localport.Sought() {
 		ports = append(ports, portOf(env.UsualAddress(net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))))
 	}
-	places := []string{s.AgentServer.URL, s.AgentServer.LLM.BaseURL, s.Client.URL, s.Cloud.URL}
+	places := []string{s.AgentServer.LLM.BaseURL, s.Client.URL, s.Cloud.URL}
+	for _, address := range s.AgentServer.URLs {
+		places = append(places, strings.TrimPrefix(address, "dns+"))
+	}
 	for _, name := range baseVariables() {
 		places = append(places, env.Getenv(name))
 	}

@@ -23,11 +23,11 @@ func TestSoughtPortsAreThoseOfSettingsAndVariablesToo(t *testing.T) {
 		want      []uint16
 	}{
 		"nothing set":             {want: nil},
-		"an agent-server":         {config: config.Config{AgentServer: config.AgentServer{URL: "http://127.0.0.1:8123"}}, want: []uint16{8123}},
-		"an address of IPv6":      {config: config.Config{AgentServer: config.AgentServer{URL: "http://[::1]:8124"}}, want: []uint16{8124}},
+		"an agent-server":         {config: config.Config{AgentServer: config.AgentServer{URLs: []string{"http://127.0.0.1:8123"}}}, want: []uint16{8123}},
+		"an address of IPv6":      {config: config.Config{AgentServer: config.AgentServer{URLs: []string{"http://[::1]:8124"}}}, want: []uint16{8124}},
 		"an agent-server's model": {config: config.Config{AgentServer: config.AgentServer{LLM: config.LLM{BaseURL: "http://localhost:8125/v1"}}}, want: []uint16{8125}},
 		"a daemon":                {config: config.Config{Client: config.Client{URL: "http://localhost:7001"}}, want: []uint16{7001}},
-		"a server elsewhere":      {config: config.Config{AgentServer: config.AgentServer{URL: "http://192.0.2.1:8123"}}, want: nil},
+		"a server elsewhere":      {config: config.Config{AgentServer: config.AgentServer{URLs: []string{"http://192.0.2.1:8123"}}}, want: nil},
 		"Ollama without a scheme": {variables: map[string]string{"OLLAMA_HOST": "0.0.0.0:7434"}, want: []uint16{7434}},
 		"a provider's variable":   {variables: map[string]string{"OPENAI_BASE_URL": "http://localhost:4000/v1"}, want: []uint16{4000}},
 		"profiles":                {profiles: []string{"http://localhost:8126/v1", "https://192.0.2.1:8127", "http://[::1]:8128"}, want: []uint16{8126, 8128}},

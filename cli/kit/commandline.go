@@ -41,10 +41,10 @@ var programs = []string{
 // subcommands are the words of ohgw's commands that are words of texts, too.
 var subcommands = []string{
 	"acp", "add", "agents", "allow", "backends", "browse", "changes", "chat", "check", "cloud", "completion", "config", "connect", "conversations", "create",
-	"diff", "doctor", "download", "edit", "events", "explain", "export", "files", "get", "grants", "help", "import", "install", "keys", "list", "login",
-	"logout", "logs", "migrate", "models", "new", "paths", "profiles", "ps", "remove", "rename", "reset", "restore", "revoke", "rotate", "run",
+	"diff", "doctor", "download", "drain", "edit", "events", "explain", "export", "files", "get", "grants", "help", "import", "install", "keys", "list", "login",
+	"logout", "logs", "migrate", "models", "new", "paths", "pool", "profiles", "ps", "remove", "rename", "reset", "restore", "revoke", "rotate", "run",
 	"sandbox", "send", "serve", "server", "service", "set", "show", "start", "status", "stop", "tail", "test", "tokens", "trajectory",
-	"uninstall", "unset", "use", "version", "wake", "workspace",
+	"uninstall", "unset", "up", "use", "version", "wake", "workspace",
 }
 
 // parts are the words of a text, and its commands as a whole.

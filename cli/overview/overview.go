@@ -83,7 +83,7 @@ func lookAround(ctx context.Context, a *kit.App) *situation {
 	defer cancel()
 	s.AgentServer = agents.Find(look, a.Setup(), settings)
 	s.elsewhere = settings.Backend == "cloud" ||
-		s.AgentServer != "" && (settings.Backend == "agent-server" || settings.AgentServer.URL != "" || firstrun.ChoseServer(dirs, s.AgentServer))
+		s.AgentServer != "" && (settings.Backend == "agent-server" || len(settings.AgentServer.URLs) > 0 || firstrun.ChoseServer(dirs, s.AgentServer))
 	active, count, err := activeProfile(ctx, a, settings)
 	if err != nil {
 		s.Problem = setup.Clean(err.Error())

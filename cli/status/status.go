@@ -124,6 +124,9 @@ func printStatus(a *kit.App, s statusJSON) error {
 	for _, m := range s.Backend.Missing {
 		t.Add("lacks", m)
 	}
+	for _, m := range s.Backend.Members {
+		t.Add("agent-server "+m.Name, memberText(m))
+	}
 	if s.Sandbox != nil {
 		box := agentapi.SandboxStatus(*s.Sandbox)
 		if s.Backend.Name == "cloud" && box.Reason == "" {
@@ -135,4 +138,16 @@ func printStatus(a *kit.App, s statusJSON) error {
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))
 	t.Add("key used", s.Key)
 	return t.WritePairs(a.Stdout)
+}
+
+// memberText is how an agent-server of a pool is.
+func memberText(m daemon.MemberHealth) string {
+	text := m.State + ", " + strconv.Itoa(m.Runs) + " of " + strconv.Itoa(m.Slots) + " slots in use"
+	if len(m.Differs) > 0 {
+		text += ", other profiles than the rest: " + strings.Join(m.Differs, ", ")
+	}
+	if m.Error != "" {
+		text += ": " + m.Error
+	}
+	return text
 }

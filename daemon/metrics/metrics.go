@@ -9,6 +9,8 @@ package metrics
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +34,9 @@ type Config struct {
 	// Runs reports how many runs go on and how many requests wait for one. It
 	// is called for each scrape.
 	Runs func() (running, queued int)
+	// Servers reports how many agent-servers of a pool are in each state. It is called for
+	// each scrape. Nil: there is no pool.
+	Servers func() map[string]int
 }
 
 // Metrics counts. Make one with New; its methods are for many goroutines.
@@ -105,8 +110,20 @@ func New(cfg Config) *Metrics {
 			series.One(series.KindGauge, "ohgw_runs_queued", "Requests waiting for a run now.", float64(queued)),
 		}
 	})
+	if cfg.Servers != nil {
+		s.Add(func() []series.Family { return []series.Family{servers(cfg.Servers())} })
+	}
 	s.Add(process.Families)
 	return m
+}
+
+// servers is the agent-servers of a pool as a metric.
+func servers(states map[string]int) series.Family {
+	f := series.Family{Kind: series.KindGauge, Name: "ohgw_pool_servers", Help: "Agent-servers of the pool, by state."}
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		f.Samples = append(f.Samples, series.Sample{Labels: []series.Label{{Name: "state", Value: state}}, Value: float64(states[state])})
+	}
+	return f
 }
 
 // Write writes all metrics as text.

@@ -17,7 +17,10 @@ import (
 )
 
 func newMetrics() *metrics.Metrics {
-	return metrics.New(metrics.Config{Version: "1.2.3", Revision: "abc", Go: "go9", Runs: func() (int, int) { return 3, 4 }})
+	return metrics.New(metrics.Config{
+		Version: "1.2.3", Revision: "abc", Go: "go9", Runs: func() (int, int) { return 3, 4 },
+		Servers: func() map[string]int { return map[string]int{"up": 2, "lost": 1} },
+	})
 }
 
 func text(t *testing.T, m *metrics.Metrics) string {
@@ -81,6 +84,8 @@ func TestEveryEventIsCounted(t *testing.T) {
 		`ohgw_limit_refusals_total 1`,
 		`ohgw_limit_tokens_total 700`,
 		`ohgw_limit_cost_dollars_total 0.5`,
+		`ohgw_pool_servers{state="lost"} 1`,
+		`ohgw_pool_servers{state="up"} 2`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %q", want)

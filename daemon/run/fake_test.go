@@ -29,6 +29,7 @@ type backend struct {
 	slow    bool          // Open takes as long as its context
 	obeys   time.Duration // how long an interrupt takes
 	room    int           // how many runs it has room for; 0: no limit is known
+	slots   int           // how many runs a pool is meant for
 	opened  []agentapi.OpenRequest
 }
 
@@ -43,6 +44,22 @@ func (b *backend) Room() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.room
+}
+
+// Members implements [agentapi.Pooled].
+func (b *backend) Members() []agentapi.Member { return nil }
+
+// Slots implements [agentapi.Pooled].
+func (b *backend) Slots() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slots
+}
+
+func (b *backend) setSlots(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.slots = n
 }
 
 func (b *backend) setRoom(n int) {

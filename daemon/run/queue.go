@@ -176,7 +176,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 // there are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The
 // caller holds m.mu.
 func (m *Manager) isFull(token string) bool {
-	places := m.cfg.MaxRuns + m.cfg.MaxQueue
+	places := m.cfg.most() + m.cfg.MaxQueue
 	if m.active < places || m.cfg.MaxQueue == 0 {
 		return m.active >= places
 	}

@@ -33,6 +33,7 @@ type Config struct {
 	Now     func() time.Time
 
 	MaxRuns    int           // jobs that run at the same time, unless the backend has room for fewer; 0: 8
+	BySlots    bool          // a pool with more slots than MaxRuns has as many jobs run as those
 	MaxQueue   int           // jobs that wait beyond those; 0: 64, negative: none
 	OneShotTTL time.Duration // how long a one-shot stays after its last run; negative: 0, removed at once
 	RunTimeout time.Duration // for requests that name none; 0: no limit
@@ -95,14 +96,23 @@ const (
 	maxRetained = 64 << 20
 )
 
+// most is how many jobs may run at the same time, whatever the backend has turned out to
+// have room for.
+func (c Config) most() int {
+	if p, ok := c.Backend.(agentapi.Pooled); ok && c.BySlots {
+		return max(p.Slots(), c.MaxRuns)
+	}
+	return c.MaxRuns
+}
+
 // limit is how many jobs may run at the same time now.
 func (c Config) limit() int {
 	if b, ok := c.Backend.(agentapi.Limited); ok {
 		if n := b.Room(); n > 0 {
-			return min(n, c.MaxRuns)
+			return min(n, c.most())
 		}
 	}
-	return c.MaxRuns
+	return c.most()
 }
 
 func (c Config) withDefaults() Config {

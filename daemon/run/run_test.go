@@ -424,6 +424,23 @@ func TestRunsAreLimited(t *testing.T) {
 	})
 }
 
+// A pool has as many runs as slots, unless the user has set a number.
+func TestRunsOfAPoolAreLimitedByItsSlots(t *testing.T) {
+	t.Parallel()
+	for bySlots, running := range map[bool]int{true: 3, false: 1} {
+		inBubble(t, run.Config{MaxRuns: 1, BySlots: bySlots, MaxQueue: 8}, func(w *world) {
+			w.b.setSlots(3)
+			for range 4 {
+				defer w.submit(ask("wait")).Close()
+			}
+			w.wantRuns(running)
+			if s := w.m.Stats(); s.Running != running || s.Queued != 4-running {
+				t.Errorf("runs by slots %v = %+v, want %d that run", bySlots, s, running)
+			}
+		})
+	}
+}
+
 func TestAQueuedRequestKnowsItsPlace(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{MaxRuns: 1}, func(w *world) {

@@ -50,6 +50,19 @@ func checkURL(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
+// checkServers takes the base URL of an agent-server, or one whose host names several.
+func checkServers(s string) (string, error) {
+	address, named := strings.CutPrefix(s, "dns+")
+	base, err := checkURL(address)
+	if err != nil || !named {
+		return base, err
+	}
+	if base == "" {
+		return "", errors.New("use a URL such as dns+http://agents.example.org:8000")
+	}
+	return "dns+" + base, nil
+}
+
 // noOrigins are schemes that have no origin of their own: their pages send "null", as
 // any page can.
 var noOrigins = []string{"file", "data", "blob", "about", "javascript", "ws", "wss", "ftp"}

@@ -57,9 +57,21 @@ type Config struct {
 
 // AgentServer is which OpenHands agent-server to use.
 type AgentServer struct {
-	URL     string // without a slash at the end; "" to look for one
+	// URLs are without a slash at the end, none twice; none to look for a server.
+	// Several are a pool, and so is one with "dns+" before it, whose host names any
+	// number of servers.
+	URLs    []string
+	Slots   int    // how many runs a server of a pool is meant for
 	KeyFile string // file that holds its key; "" for none
 	LLM     LLM    // for servers before 1.22, which have no profiles
+}
+
+// URL is the first agent-server; "" to look for one.
+func (a AgentServer) URL() string {
+	if len(a.URLs) == 0 {
+		return ""
+	}
+	return a.URLs[0]
 }
 
 // Cloud is which server of OpenHands Cloud runs the agents.
@@ -111,7 +123,7 @@ func Default() Config {
 		Addr:         "127.0.0.1:6449",
 		Backend:      "auto",
 		Confirm:      "never",
-		AgentServer:  AgentServer{LLM: LLM{Profile: "default"}},
+		AgentServer:  AgentServer{Slots: 10, LLM: LLM{Profile: "default"}},
 		KeyStore:     KeyringStore,
 		LogFormat:    "auto",
 		MaxRuns:      8,

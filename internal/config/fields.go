@@ -40,6 +40,7 @@ type Field struct {
 	tilde bool                         // a path that may begin with "~/", for whoever knows the home directory
 	adds  bool                         // the flag adds to the list of the other sources
 	whole bool                         // not in the table of one workspace
+	lone  bool                         // a list that is mostly one value, which is written without brackets in files and in JSON
 	at    func(*Config) any            // pointer to the value
 
 	// A flag can be for two settings: shared is the flag of the other one, and takes
@@ -66,8 +67,13 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "agent-server", Env: "OHGW_AGENT_SERVER_URL", Key: "agent_server.url", Arg: "URL", Section: ServeSection,
-			Help: "URL of the OpenHands agent-server; default: http://127.0.0.1:8000 if one runs there", check: checkURL,
-			at: func(c *Config) any { return &c.AgentServer.URL },
+			Help: "URL of the OpenHands agent-server; default: http://127.0.0.1:8000 if one runs there; several, or dns+http://NAME:PORT, are a pool", check: checkServers, lone: true,
+			at: func(c *Config) any { return &c.AgentServer.URLs },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_SLOTS", Key: "agent_server.slots", Arg: "N", Section: ServeSection,
+			Help: "how many runs each agent-server of a pool is meant for", min: 1,
+			at: func(c *Config) any { return &c.AgentServer.Slots },
 		},
 		{
 			Flag: "cloud", Env: "OHGW_CLOUD_SERVER", Key: "cloud.server", Arg: "NAME", Section: ServeSection,
@@ -336,6 +342,9 @@ func (f Field) Value(c Config) any {
 	case *int:
 		return *p
 	case *[]string:
+		if f.lone && len(*p) < 2 {
+			return strings.Join(*p, "")
+		}
 		return append([]string{}, *p...) // an empty list, never null
 	}
 	return f.Text(c)

@@ -53,6 +53,55 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 	}
 }
 
+func TestAgentServersAreOneOrSeveral(t *testing.T) {
+	t.Parallel()
+	one, two := "http://a0:8000", "dns+http://agents.example:8000"
+	for name, tt := range map[string]struct {
+		file, variable string
+		flags          []string
+		want           []string
+		value          any
+	}{
+		"none":            {value: ""},
+		"one in the file": {file: `agent_server.url = "http://a0:8000/"`, want: []string{one}, value: one},
+		"a list":          {file: `agent_server.url = ["http://a0:8000", "dns+http://agents.example:8000"]`, want: []string{one, two}, value: []string{one, two}},
+		"the variable":    {variable: one + "," + two, want: []string{one, two}, value: []string{one, two}},
+		"flags":           {variable: two, flags: []string{one, one + "/", two}, want: []string{one, two}, value: []string{one, two}},
+		"an empty flag":   {variable: two, flags: []string{""}, value: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "config.toml")
+			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			src := config.Source{File: file, Getenv: func(v string) string {
+				if v == "OHGW_AGENT_SERVER_URL" {
+					return tt.variable
+				}
+				return ""
+			}}
+			if tt.flags != nil {
+				src.Flags = map[string][]string{"agent-server": tt.flags}
+			}
+			s, err := config.Load(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, s.AgentServer.URLs); diff != "" {
+				t.Error(diff)
+			}
+			for _, f := range config.Fields() {
+				if f.Key == "agent_server.url" {
+					if diff := cmp.Diff(tt.value, f.Value(s.Config)); diff != "" {
+						t.Error(diff)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestEverySettingCanBeWrittenInTheFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, `
@@ -90,6 +139,7 @@ headers = ["X-Room-Id"]
 fields = ["metadata.room"]
 
 [agent_server]
+slots = 4
 url = "https://agents.example:8000/base/"
 key_file = "/etc/key"
 
@@ -158,7 +208,7 @@ mouse = true
 	}
 	want := config.Config{
 		Addr: "localhost:0", Backend: "agent-server", Demo: true, Confirm: "risky",
-		AgentServer: config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key", LLM: config.LLM{
+		AgentServer: config.AgentServer{URLs: []string{"https://agents.example:8000/base"}, Slots: 4, KeyFile: "/etc/key", LLM: config.LLM{
 			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},

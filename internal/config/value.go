@@ -19,6 +19,9 @@ func (f Field) set(c *Config, texts []string) error {
 			if err != nil {
 				return err
 			}
+			if f.lone && (normal == "" || slices.Contains(*list, normal)) {
+				continue
+			}
 			*list = append(*list, normal)
 		}
 		return nil
@@ -86,6 +89,9 @@ func (f Field) texts(v any) ([]string, error) {
 		}
 		return nil, errors.New("use a whole number, without quotes")
 	case *[]string:
+		if s, isText := v.(string); isText && f.lone {
+			return []string{s}, nil
+		}
 		return listTexts(v)
 	}
 	switch v := v.(type) {

@@ -91,8 +91,20 @@ func (c Backend) InProcess() bool { return c.Status.Address == "" }
 // InCloud reports whether the agents run in sandboxes of OpenHands Cloud.
 func (c Backend) InCloud() bool { return c.Status.Name == "cloud" }
 
-// ID names the backend in the state directory.
-func (c Backend) ID() string { return strings.TrimSpace(c.Status.Name + " " + c.Status.Address) }
+// ID names the backend in the state directory. That of a pool stays when its servers
+// change: a conversation is found wherever it is.
+func (c Backend) ID() string {
+	if c.Pooled() {
+		return c.Status.Name
+	}
+	return strings.TrimSpace(c.Status.Name + " " + c.Status.Address)
+}
+
+// Pooled reports whether the backend is a pool of agent-servers.
+func (c Backend) Pooled() bool {
+	_, ok := c.Backend.(agentapi.Pooled)
+	return ok
+}
 
 // Sandbox is the sandbox of new conversations. Its level is [sandboxes.Elsewhere] where
 // an agent-server runs the commands.

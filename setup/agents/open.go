@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/agentapi/pool"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
@@ -42,6 +43,9 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	case s.Backend == "cloud":
 		return openCloud(ctx, env, s, log)
 	}
+	if pool.IsPool(s.AgentServer.URLs) {
+		return openPool(ctx, env, s, log)
+	}
 	if why := notAdopted(ctx, env, s); why != "" {
 		return openEngine(ctx, env, s, log, why)
 	}
@@ -49,7 +53,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	if err == nil {
 		warnOfFlags(env, s, "the agent-server at "+chosen.Status.Address)
 	}
-	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
+	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && len(s.AgentServer.URLs) == 0 {
 		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
 	}
 	return chosen, err
@@ -61,7 +65,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 // returns "" if there is no such server, or no such setting.
 func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string {
 	key, from := setSandbox(s)
-	if key == "" || s.Backend != "auto" || s.AgentServer.URL != "" {
+	if key == "" || s.Backend != "auto" || len(s.AgentServer.URLs) > 0 {
 		return ""
 	}
 	look, cancel := context.WithTimeout(ctx, FirstLook)
@@ -104,7 +108,7 @@ func warnOfFlags(env *setup.Env, s *config.Settings, what string) {
 // Find is the address of the agent-server that answers where Open would look for
 // one; "" if none does.
 func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
-	address := cmp.Or(s.AgentServer.URL, "http://"+env.UsualAddress(defaultAddress))
+	address := cmp.Or(strings.TrimPrefix(s.AgentServer.URL(), pool.DNS), "http://"+env.UsualAddress(defaultAddress))
 	if s.Backend == "embedded" || s.Backend == "cloud" {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/setuptest"
 )
@@ -128,5 +129,50 @@ func TestOpenSaysWhoKeepsTheCommands(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAPoolIsOneBackend(t *testing.T) {
+	t.Parallel()
+	var urls []string
+	for range 2 {
+		s := fakeserver.New(t, fakeserver.Options{})
+		s.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: "http://127.0.0.1:1"})
+		urls = append(urls, s.URL)
+	}
+	env := setuptest.New(t, nil)
+	s := settingsOf(t, "", nil, map[string][]string{"agent-server": append(urls, "http://127.0.0.1:1")})
+	b, err := Open(t.Context(), env, s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if !b.Pooled() || b.ID() != "pool" || b.InProcess() || len(b.Status.Members) != 3 || b.Native != nil {
+		t.Errorf("the backend is %+v", b)
+	}
+	if want := "pool 1.58.2 at " + urls[0] + ", " + urls[1] + ", http://127.0.0.1:1 (named by --agent-server)"; b.Line() != want {
+		t.Errorf("its line is %q, want %q", b.Line(), want)
+	}
+	list, err := b.Profiles(t.Context())
+	if err != nil || len(list) != 1 || list[0].Name != "fast" {
+		t.Errorf("its profiles are %v, %v", list, err)
+	}
+	one, err := Open(t.Context(), env, settingsOf(t, "", nil, map[string][]string{"agent-server": urls[:1]}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Pooled() || one.Status.Name != "agent-server" {
+		t.Errorf("one server is %+v", one.Status)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	s = settingsOf(t, "native = true\n", nil, map[string][]string{"agent-server": urls})
+	if _, err := Open(t.Context(), env, s, slog.New(slog.DiscardHandler)); fault.CodeOf(err) != fault.Usage {
+		t.Errorf("a pool with OpenHands' own API: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/directllm"
+	"github.com/ohgw/ohgw/setup/serverpool"
 )
 
 // titlesByLLM is the setting with which titles are found by a model.
@@ -29,33 +30,14 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 
 // ReachServer opens an agent-server as Open does, and gives it also as what it is.
 func ReachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, *agentserver.Backend, error) {
-	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
+	address, named := s.AgentServer.URL(), len(s.AgentServer.URLs) > 0
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {
 		address, why = "http://"+env.UsualAddress(defaultAddress), "it answers at "+DefaultServer+", and none was named; it runs commands outside of ohgw's sandbox"
 	}
-	key, err := serverKey(env, s, log)
+	backend, adopted, err := atServer(env, s, log, address)
 	if err != nil {
 		return Backend{}, nil, err
-	}
-	adopted, err := newAdoption(env, address, named)
-	if err != nil {
-		return Backend{}, nil, err
-	}
-	llm, err := serverLLM(env, s, adopted, log)
-	if err != nil {
-		return Backend{}, nil, err
-	}
-	secrets, err := llmSecrets(env, s, adopted, log)
-	if err != nil {
-		return Backend{}, nil, err
-	}
-	backend, err := agentserver.New(agentserver.Config{
-		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
-		Scratch: scratch(env, address), Titles: s.Titles == titlesByLLM,
-	})
-	if err != nil {
-		return Backend{}, nil, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
 	}
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
@@ -71,6 +53,64 @@ func ReachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 		return Backend{}, nil, errors.Join(err, backend.Close())
 	}
 	return chosen, backend, nil
+}
+
+// atServer makes the backend over the agent-server at an address. It sends no request.
+func atServer(env *setup.Env, s *config.Settings, log *slog.Logger, address string) (*agentserver.Backend, *adoption, error) {
+	key, err := serverKey(env, s, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	adopted, err := newAdoption(env, address, len(s.AgentServer.URLs) > 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	llm, err := serverLLM(env, s, adopted, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	secrets, err := llmSecrets(env, s, adopted, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := agentserver.New(agentserver.Config{
+		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
+		Scratch: scratch(env, address), Titles: s.Titles == titlesByLLM,
+	})
+	if err != nil {
+		return nil, nil, fault.New("the address of the agent-server cannot be used", "change what is named by "+s.Origin("agent_server.url").String(), err)
+	}
+	return b, adopted, nil
+}
+
+// openPool opens several agent-servers as one backend. Those that are down may come
+// later.
+func openPool(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	from := s.Origin("agent_server.url").String()
+	if s.Native {
+		return Backend{}, fault.NewUsage("OpenHands' own API cannot be served for several agent-servers ("+s.Origin("native").String()+", "+from+"): its clients ask one server for everything", "remove --native, or name one agent-server")
+	}
+	if _, err := serverKey(env, s, log); err != nil { // the servers of a name are opened later
+		return Backend{}, err
+	}
+	b, err := serverpool.New(env, s, log, func(address string) (agentapi.Backend, error) {
+		b, _, err := atServer(env, s, log, address)
+		return b, err
+	})
+	if err != nil {
+		return Backend{}, err
+	}
+	look, cancel := context.WithTimeout(ctx, FirstLook)
+	defer cancel()
+	chosen := Backend{
+		Backend: b, Why: "named by " + from, Status: b.Status(look),
+		Complete: (&directllm.LLM{Base: directllm.Config(env, s, log), Load: serverpool.LLMs(b)}).Complete,
+	}
+	warnOfFlags(env, s, "the pool of agent-servers")
+	if err := usable(ctx, chosen.Status, true); err != nil {
+		return Backend{}, errors.Join(err, b.Close())
+	}
+	return chosen, nil
 }
 
 // scratch is where a file shows whether an agent-server at this address shares

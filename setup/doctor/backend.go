@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/setup"
 )
 
 // skew is how far two clocks may be apart.
@@ -34,6 +35,9 @@ func checkBackend(ctx context.Context, w *World) Result {
 		}
 		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
 	}
+	if len(b.Members) > 0 {
+		return w.members(ctx, b)
+	}
 	r := fine("%s %s at %s: %s", b.Name, b.Version, b.Address, b.Why)
 	if b.KeysWithheld {
 		r = r.warn("it gets none of your stored keys", "it was found, not named, and you have not agreed to the program that listens there",
@@ -45,18 +49,45 @@ func checkBackend(ctx context.Context, w *World) Result {
 	return w.clocks(ctx, r, b.Address)
 }
 
-// elsewhere is the address of a backend that does not see the files of this
-// machine; "" if there is none.
+// members looks at the agent-servers of a pool. Without one of them the others go on.
+func (w *World) members(ctx context.Context, b Backend) Result {
+	r := fine("pool of %d agent-servers %s at %s: %s", len(b.Members), b.Version, b.Address, b.Why)
+	for _, m := range b.Members {
+		switch {
+		case m.Err != nil:
+			r = r.warn("the agent-server "+m.Name+" does not answer", agentapi.PublicMessage(m.Err, m.Err.Error()), "start it; its conversations continue then")
+			continue
+		case m.Asked.IsZero():
+			r = r.warn("the agent-server "+m.Name+" does not answer in time", "its conversations cannot be used until it does", "check the load of its machine, and start it again")
+			continue
+		case m.State == agentapi.MemberDraining:
+			r = r.warn("the agent-server "+m.Name+" gets no new conversations", "it was drained", "ohgw pool up "+shellword.Of(m.Name))
+		}
+		if len(m.Differs) > 0 {
+			r = r.warn("profiles of the agent-server "+m.Name+" differ from the others'", "it gets no new conversations for: "+strings.Join(m.Differs, ", "),
+				"give all agent-servers the same profiles, from one directory or Secret")
+		}
+		r = w.clocks(ctx, r, m.Address)
+	}
+	for _, lack := range b.Missing {
+		r = r.warn("features are missing", lack, "update the agent-servers, or set the variables it names")
+	}
+	return r
+}
+
+// elsewhere finds the address of a backend that does not see the files of this
+// machine; "" if there is not one.
 func (w *World) elsewhere(ctx context.Context) string {
 	b, err := w.Backend(ctx)
 	if err != nil || b.embedded() {
 		return ""
 	}
-	u, err := url.Parse(b.Address)
-	if err != nil || u.Hostname() == "localhost" {
-		return ""
+	for _, m := range b.Members {
+		if !setup.OnThisMachine(m.Address) {
+			return m.Address
+		}
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+	if len(b.Members) > 0 || setup.OnThisMachine(b.Address) {
 		return ""
 	}
 	return b.Address

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/pool"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
@@ -42,11 +43,14 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	if agents.IsEmbedded(ctx, env, s) {
 		return ownLibrary(env, log)
 	}
+	if pool.IsPool(s.AgentServer.URLs) {
+		return Library{}, fault.NewUsage("the conversations are on several agent-servers ("+s.Origin("agent_server.url").String()+")", "name one of them: --agent-server URL; ohgw pool list shows them")
+	}
 	b, server, err := agents.ReachServer(ctx, env, s, log)
 	if err == nil {
 		return Library{Library: server.Library(), Place: "the agent-server at " + b.Status.Address, close: b.Close}, nil
 	}
-	if fault.CodeOf(err) == fault.Unreachable && s.Backend == "auto" && s.AgentServer.URL == "" {
+	if fault.CodeOf(err) == fault.Unreachable && s.Backend == "auto" && len(s.AgentServer.URLs) == 0 {
 		return ownLibrary(env, log)
 	}
 	return Library{}, err

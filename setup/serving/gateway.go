@@ -108,7 +108,7 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 		},
 		Native:    backend.Native,
 		BackendID: backend.ID(), Why: backend.Why, Version: build.Version, Revision: build.Revision,
-		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, RunTimeout: s.RunTimeout, Tidy: backend.Tidy, ResponsesTTL: kept(s.ResponsesTTL),
+		Drain: s.Drain, MaxRuns: s.MaxRuns, BySlots: s.Origin("max_runs").Kind == config.FromDefault, MaxQueue: s.MaxQueue, RunTimeout: s.RunTimeout, Tidy: backend.Tidy, ResponsesTTL: kept(s.ResponsesTTL),
 	}
 	if s.Origin("confirm").Kind != config.FromDefault && backend.InProcess() {
 		c.Confirm = agentapi.Confirmation(s.Confirm)

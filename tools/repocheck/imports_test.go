@@ -22,7 +22,7 @@ type rule struct {
 }
 
 // backends are the packages behind the seam. A new one belongs here.
-var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine"}
+var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine", "agentapi/pool"}
 
 // fakes are the packages of the daemon that stand for its backends in tests.
 var fakes = []string{"daemon/daemontest"}
@@ -112,7 +112,7 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "commands and the gateway", why: "a command asks a gateway over HTTP or through setup; those left out read its JSON and its refusals, and all know the names of models",
-			in: []string{"cli"}, not: []string{"cli/ps", "cli/serve", "cli/status", "cli/stop"}, deny: below("daemon"), allow: below("daemon/openai"),
+			in: []string{"cli"}, not: []string{"cli/pool", "cli/ps", "cli/serve", "cli/status", "cli/stop"}, deny: below("daemon"), allow: below("daemon/openai"),
 		},
 		{
 			name: "commands and the engine", why: "setup opens the engine; those left out check the files of agents and profiles as it does",
@@ -121,6 +121,10 @@ func rules(t *testing.T) []rule {
 		{
 			name: "commands and the Cloud", why: "a command asks a gateway; those left out work with a server of OpenHands itself",
 			in: []string{"cli"}, not: []string{"cli/cloud", "cli/conversations", "cli/kit", "cli/server"}, deny: below("agentapi/cloud"),
+		},
+		{
+			name: "commands and the pool", why: "cli/pool reads and changes the notes of the pool",
+			in: []string{"cli"}, not: []string{"cli/pool"}, deny: below("agentapi/pool"),
 		},
 		{
 			name: "commands and the sandbox", why: "setup makes the boxes; cli/sandbox shows and tries them, and the others know their words",
