@@ -50,6 +50,7 @@ type seat struct {
 	others opener        // opens the conversations of its tasks and of its hooks
 	bare   bool          // it has neither MCP servers nor a title
 	kept   bool          // a conversation of a person that is not a one-shot
+	shown  []string      // directories that its box shows besides those of its plugins
 }
 
 // assembled is a conversation and what it was made of. It does not change.
@@ -93,7 +94,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	a.cfg.Opened(s.Workspace.WorkingDir)
 	var status atomic.Pointer[func() []agentapi.MCPServer]
 	// The directory is the conversation's once that is open.
-	hadShell, shown, members := hadShell(dir), a.plugins.Shown(dir.Meta()), team.Of(dir.Meta())
+	hadShell, shown, members := hadShell(dir), append(a.plugins.Shown(dir.Meta()), at.shown...), team.Of(dir.Meta())
 	servers, lost := a.servers(s.ID, stored, settings.Agent, at)
 	hooks, err := a.hooks(s)
 	if err != nil {

@@ -55,7 +55,7 @@ func New(given Config) *Backend {
 	})
 	founder := &founder{cfg: cfg, roster: roster, vault: secrets, plugins: plugins, agents: new(storedagent.Cache)}
 	tasks := delegation.New(delegation.Config{
-		Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets, Member: founder.member,
+		Home: cfg.Home, Base: cfg.Base, Profiles: cfg.Profiles, Plugins: plugins, Vault: secrets, Member: founder.member, Box: cfg.gitBox,
 		Options: cfg.storeOptions(), Now: cfg.Now, NewID: cfg.NewID, Log: cfg.Log,
 	})
 	catalog := store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {

@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tag"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
+	"github.com/ohgw/ohgw/internal/worktree"
 )
 
 // founding is what a new conversation begins with, whoever asks for it: a turn with a
@@ -122,6 +123,11 @@ func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 	}
 	if req.ReadOnly {
 		f.tags[tag.Access] = tag.Read
+	}
+	if t := named.Team; t != nil && t.Isolated && !req.ReadOnly {
+		if err := worktree.Check(req.Workspace); err != nil {
+			return founding{}, apierr.Refused("The team needs git worktrees (isolation: worktree), and "+err.Error()+".", err)
+		}
 	}
 	named.mark(f.tags)
 	f.own = named

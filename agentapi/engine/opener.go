@@ -64,9 +64,10 @@ func (o opener) PartOf(ctx context.Context, p session.Part) (*session.Session, e
 	})
 }
 
-// OpenDir makes the conversation of an open directory.
-func (o opener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error) {
-	return o.open(ctx, dir, req, seat{})
+// OpenDir makes the conversation of an open directory. Its box shows other directories,
+// read-only.
+func (o opener) OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest, shown ...string) (agentapi.Conversation, *conversation.Conversation, error) {
+	return o.open(ctx, dir, req, seat{shown: shown})
 }
 
 // OpenBare makes the conversation of an open directory, without MCP servers and titles.

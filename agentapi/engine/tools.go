@@ -44,7 +44,7 @@ func (a *assembler) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, 
 		tools = append(tools, read)
 	}
 	if t := a.delegation.Tool(ctx, delegation.Env{
-		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Agent: e.Agent, Shown: e.Shown, Host: e.Host, Team: e.Team, Panel: e.Panel,
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Agent: e.Agent, Shown: e.Shown, Host: e.Host, Team: e.Team, Panel: e.Panel, ReadOnly: e.ReadOnly,
 	}, tasks); t != nil {
 		tools = append(tools, t)
 	}

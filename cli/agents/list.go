@@ -47,9 +47,10 @@ type agentJSON struct {
 	MaxTokens     int64    `json:"max_tokens"`     // of a run; 0: no limit
 	Permission    string   `json:"permission_mode"`
 	// What follows has values for teams only.
-	Mode    string   `json:"mode"`
-	Lead    string   `json:"lead"`
-	Members []string `json:"members"`
+	Mode      string   `json:"mode"`
+	Lead      string   `json:"lead"`
+	Isolation string   `json:"isolation"` // none or worktree
+	Members   []string `json:"members"`
 }
 
 func describe(e agentmodels.Entry) agentJSON {
@@ -62,7 +63,8 @@ func describe(e agentmodels.Entry) agentJSON {
 		j.MaxIterations, j.MaxBudget, j.MaxTokens, j.Permission = d.MaxIterations, d.MaxBudget, d.MaxTokens, d.Permission
 	}
 	if e.Team != nil {
-		j.Mode, j.Lead = e.Definition.Team.Mode, e.Definition.Team.Lead
+		t := e.Definition.Team
+		j.Mode, j.Lead, j.Isolation = t.Mode, t.Lead, t.Isolation
 		for _, m := range e.Team.Members {
 			j.Members = append(j.Members, m.Name)
 		}

@@ -20,7 +20,7 @@ func newShow(opts *options) *cobra.Command {
 		Short: "Show an agent",
 		Long: kit.Long(`
 Shows what an agent is made of: its file, LLM profile, tools, skills and limits,
-or the members, mode and lead of a team.
+or the members, mode, lead and isolation of a team.
 With --json, it is one object as in "ohgw agents list".`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw agents show reviewer", "ohgw agents show reviewer --json"),
 		Args:              kit.Exactly("the name"),
@@ -54,6 +54,7 @@ func runShow(ctx context.Context, o *options, name string) error {
 			t.Add("members", setup.Clean(strings.Join(j.Members, ", ")))
 			t.Add("mode", j.Mode)
 			t.Add("lead", setup.Clean(cmp.Or(j.Lead, "-")))
+			t.Add("isolation", j.Isolation)
 		} else {
 			t.Add("tools", setup.Clean(cmp.Or(strings.Join(d.Tools, ", "), "-")))
 			t.Add("skills", setup.Clean(cmp.Or(strings.Join(d.Skills, ", "), "-")))

@@ -80,7 +80,7 @@ func (l *listing) agent(name string) (Entry, bool) {
 
 // team adds a team with those of its members that can be used.
 func (l *listing) team(d definition.Definition, teams []definition.Definition) {
-	t := &team.Team{All: d.Team.Mode == definition.Collaborate}
+	t := &team.Team{All: d.Team.Mode == definition.Collaborate, Isolated: d.Team.Isolation == definition.Worktree, Name: d.Name}
 	for _, name := range d.Team.Members {
 		e, ok := l.agent(name)
 		if !ok {
@@ -216,5 +216,14 @@ func coordinating(e Entry) string {
 	}
 	return "You lead the team " + strconv.Quote(e.Title) + ". Its members are " + strings.Join(names, ", ") +
 		". Split the task, hand the parts to the members that fit them with the tool task, several in one step where they do not depend on each other, " +
-		"check what comes back, and answer the user yourself. If a member fails, do its part otherwise, or name the member and say what is missing."
+		"check what comes back, and answer the user yourself. If a member fails, do its part otherwise, or name the member and say what is missing." + isolated(e)
+}
+
+// isolated are the words for a lead whose members have worktrees of their own.
+func isolated(e Entry) string {
+	if !e.Team.Isolated {
+		return ""
+	}
+	return " Each member works in a git worktree of its own, which begins with the commit that is checked out in the workspace: it does not see what is not committed, " +
+		"or what other members do. Its result names the branch that has its changes, and the command that merges them. Merge nothing unless the user asks for it."
 }

@@ -45,7 +45,9 @@ func TestTeamsAreListedWithTheAgents(t *testing.T) {
 		".agents/teams/tools.md":     teamFile("members: [tester, tester]\nmode: collaborate\ntools: [terminal]\nmember: x"),
 		".agents/teams/crowd.md":     teamFile("members: [" + strings.Join(crowd, ", ") + "]"),
 		".agents/teams/far.md":       teamFile("members: [tester, ../other/.agents/agents/x]"),
-		".agents/teams/tree.md":      teamFile("members: [tester]\nisolation: worktree"),
+		".agents/teams/tree.md":      teamFile("members: [tester]\nisolation: Worktree"),
+		".agents/teams/shared.md":    teamFile("members: [tester]\nisolation: none"),
+		".agents/teams/branch.md":    teamFile("members: [tester]\nisolation: branch"),
 		".agents/teams/one.md":       teamFile("members: [tester]\nmode: collaborate\nmax_iteration_per_run: 1"),
 		".agents/teams/dots.md":      teamFile("name: '../..'\nmembers: [tester]"),
 	})
@@ -59,7 +61,8 @@ func TestTeamsAreListedWithTheAgents(t *testing.T) {
 	}
 	want := []string{
 		"agent_both|both|openai/fast", "agent_reviewer|reviewer|openai/slow", "team_..-..|../..|openai/fast", "team_all|all|openai/fast", "team_both|both|openai/fast",
-		"team_far|far|openai/fast", "team_led|led|openai/slow", "team_part|part|openai/fast", "team_teams|teams|openai/fast", "team_tools|tools|openai/fast", "agent_tester|tester|openai/fast",
+		"team_far|far|openai/fast", "team_led|led|openai/slow", "team_part|part|openai/fast", "team_shared|shared|openai/fast", "team_teams|teams|openai/fast", "team_tools|tools|openai/fast", "team_tree|tree|openai/fast",
+		"agent_tester|tester|openai/fast",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -110,10 +113,10 @@ func wantTeamProblems() map[string][]string {
 			`false 3 the member "tester" is there twice and counts once`, "false 5 the field tools has no meaning in a team and is ignored",
 			"false 6 the field member has no meaning and is ignored",
 		},
-		"crowd.md": {"true 3 the team has 200 members; 16 are the most"},
-		"far.md":   {`false 3 there is no agent "../other/.agents/agents/x"`},
-		"one.md":   {"true 5 max_iteration_per_run cannot be 1 in the mode collaborate: asking the members and joining their answers are two steps"},
-		"tree.md":  {`true 4 isolation cannot be "worktree": all members work in the workspace of the conversation`},
+		"crowd.md":  {"true 3 the team has 200 members; 16 are the most"},
+		"far.md":    {`false 3 there is no agent "../other/.agents/agents/x"`},
+		"one.md":    {"true 5 max_iteration_per_run cannot be 1 in the mode collaborate: asking the members and joining their answers are two steps"},
+		"branch.md": {`true 4 isolation cannot be "branch"`},
 	}
 }
 

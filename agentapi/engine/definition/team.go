@@ -21,11 +21,21 @@ const (
 	Collaborate = "collaborate"
 )
 
+// The values of Team.Isolation.
+const (
+	// Worktree gives each member a git worktree of its own.
+	Worktree = "worktree"
+	// NoIsolation has all members work in the workspace.
+	NoIsolation = "none"
+)
+
 // Team is what the file of a team has besides the fields that it shares with an agent's.
 type Team struct {
 	Members []string // names of agents
 	Mode    string
 	Lead    string // the name of an agent; "": the team's LLM leads by itself
+	// Isolation is where the members work: in the workspace, or each in a worktree.
+	Isolation string
 }
 
 // TeamDirs are the directories with teams for a project and a home directory, by precedence;
@@ -49,7 +59,7 @@ func LoadTeams(ctx context.Context, dirs ...Dir) ([]Definition, []Problem) {
 // ParseTeam reads the team in the file of a path.
 func ParseTeam(path string, data []byte) (Definition, []Problem) {
 	r := newReader(path)
-	r.def.Team = &Team{Mode: Coordinate}
+	r.def.Team = &Team{Mode: Coordinate, Isolation: NoIsolation}
 	r.parse(data)
 	if len(r.def.Team.Members) == 0 && !r.refused() {
 		r.refuse(r.def.Line("members")-r.offset, "the team has no members", "write members: [NAME, NAME] with the names of agents")
@@ -112,8 +122,11 @@ func (r *reader) mode(n *node) {
 }
 
 func (r *reader) isolation(n *node) {
-	if value := strings.ToLower(strings.TrimSpace(text(n))); value != "none" {
-		r.refuse(n.line, fmt.Sprintf("isolation cannot be %q: all members work in the workspace of the conversation", text(n)), "remove the field")
+	switch value := strings.ToLower(strings.TrimSpace(text(n))); value {
+	case Worktree, NoIsolation:
+		r.def.Team.Isolation = value
+	default:
+		r.refuse(n.line, fmt.Sprintf("isolation cannot be %q", text(n)), "write worktree or none")
 	}
 }
 

@@ -92,7 +92,7 @@ func (t *tasks) goOn(ctx context.Context, a subagent.Args, call tool.Call) (suba
 		return subagent.Outcome{ID: "unknown", Text: goneText, Failed: true}, nil
 	}
 	defer t.end(state)
-	h, conv, err := t.enter(ctx, id, state.conversation, definition.Definition{}, true)
+	h, conv, err := t.enter(ctx, id, state.conversation, definition.Definition{Name: state.agent}, true)
 	if err != nil {
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
@@ -102,7 +102,7 @@ func (t *tasks) goOn(ctx context.Context, a subagent.Args, call tool.Call) (suba
 	case status != event.Waiting:
 		return subagent.Outcome{ID: id, Text: goneText, Failed: true}, conv.Close()
 	}
-	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}
+	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, prompt: a.Prompt, state: state, conv: conv}
 	return t.run(ctx, r, h, turn.Input{Decision: &agentapi.Decision{Accept: true}})
 }
 

@@ -18,17 +18,30 @@ import (
 
 // enter makes the conversation of a task, or opens it again.
 func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definition, resume bool) (agentapi.Conversation, *conversation.Conversation, error) {
+	workspace, shown, err := t.place(ctx, id, d.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, conv, err := t.enterAt(ctx, task, id, d, resume, workspace, shown)
+	if err != nil { // the member has not begun
+		t.collect(ctx, &taskState{conversation: id, agent: d.Name}, "")
+	}
+	return h, conv, err
+}
+
+// enterAt makes the conversation of a task in a workspace, or opens it again there.
+func (t *tasks) enterAt(ctx context.Context, task, id string, d definition.Definition, resume bool, workspace string, shown []string) (agentapi.Conversation, *conversation.Conversation, error) {
 	var dir *store.Dir
 	var err error
 	if resume {
-		dir, err = t.reopen(ctx, id)
-	} else if dir, err = t.made(ctx, task, id, d); err == nil {
+		dir, err = t.reopen(ctx, id, workspace)
+	} else if dir, err = t.made(ctx, task, id, d, workspace); err == nil {
 		t.cfg.Vault.Copy(id, t.env.Conversation)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	h, conv, err := t.open.OpenDir(ctx, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
+	h, conv, err := t.open.OpenDir(ctx, dir, agentapi.OpenRequest{ID: id, Workspace: workspace, Profile: dir.State.Tags[conversation.TagProfile]}, shown...)
 	if err != nil {
 		return nil, nil, errors.Join(err, dir.Close())
 	}
@@ -36,12 +49,12 @@ func (t *tasks) enter(ctx context.Context, task, id string, d definition.Definit
 }
 
 // made makes the directory of a task, that of a definition or of a member of a team.
-func (t *tasks) made(ctx context.Context, task, id string, d definition.Definition) (*store.Dir, error) {
+func (t *tasks) made(ctx context.Context, task, id string, d definition.Definition, workspace string) (*store.Dir, error) {
 	if t.env.Team == nil {
 		return t.create(ctx, task, id, d)
 	}
 	m, _ := t.env.Team.Member(d.Name) // it is one
-	return t.createMember(ctx, task, id, m)
+	return t.createMember(ctx, task, id, m, workspace)
 }
 
 // create makes the directory of a task: an agent with the parent's model, and the

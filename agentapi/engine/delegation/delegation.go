@@ -31,6 +31,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -42,11 +43,21 @@ type Config struct {
 	Vault      *vault.Vault
 	// Member puts together an agent that is a member of a team, by its profile. system is
 	// what the client of the conversation says to agents.
-	Member  func(ctx context.Context, profile, workspace, system string) (Member, error)
+	Member func(ctx context.Context, profile, workspace, system string) (Member, error)
+	// Box makes a box of a sub-agent in which ohgw itself runs git, with the environment of
+	// programs there. The sub-agent has no other box at that time.
+	Box     func(ctx context.Context, at Place) (sandbox.Box, []string, error)
 	Options store.Options
 	Now     func() time.Time
 	NewID   func() string
 	Log     *slog.Logger
+}
+
+// Place is what a box of a sub-agent is made for.
+type Place struct {
+	Conversation, Dir string // of the sub-agent
+	Workspace         string
+	Shown             []string // directories without links that the box shows, read-only
 }
 
 // Env is a conversation that has sub-agents.
@@ -59,11 +70,13 @@ type Env struct {
 	Host         conversation.Host
 	Team         *team.Team  // whose members are its only sub-agents; nil: there is no team
 	Panel        *team.Panel // has all of them answer each message; nil: they do not
+	ReadOnly     bool        // programs do not change the workspace
 }
 
 // Opener makes the conversation of an open directory, and a handle on it.
 type Opener interface {
-	OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agentapi.Conversation, *conversation.Conversation, error)
+	// shown are directories without links that its box shows, read-only.
+	OpenDir(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest, shown ...string) (agentapi.Conversation, *conversation.Conversation, error)
 }
 
 // Delegation makes the tool by which an agent gives tasks to sub-agents, and copies the
@@ -108,7 +121,7 @@ func (l *Delegation) Tool(ctx context.Context, e Env, open Opener) tool.Tool {
 	}
 	t := &tasks{cfg: l.cfg, env: e, open: open, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
 	if e.Team != nil {
-		return t.ofTeam()
+		return t.ofTeam(ctx)
 	}
 	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, l.cfg.Home, l.cfg.Base)...)
 	for _, p := range problems {
@@ -216,15 +229,15 @@ func (t *tasks) do(ctx context.Context, a subagent.Args, call tool.Call) (subage
 		t.cfg.Log.Warn("a sub-agent could not work", "conversation", t.env.Conversation, "task", id, "agent", d.Name, "err", err)
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
-	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, state: state, conv: conv}
+	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, prompt: a.Prompt, state: state, conv: conv}
 	return t.run(ctx, r, h, turn.Input{Message: message})
 }
 
 // taskRun is one run of a task.
 type taskRun struct {
-	id, label, call string
-	state           *taskState
-	conv            *conversation.Conversation
+	id, label, call, prompt string
+	state                   *taskState
+	conv                    *conversation.Conversation
 }
 
 // label is what a task is called for people: the member of a team that does it.
@@ -242,7 +255,9 @@ func (t *tasks) label(id string, state *taskState, a subagent.Args) string {
 func (t *tasks) run(ctx context.Context, r taskRun, h agentapi.Conversation, in turn.Input) (subagent.Outcome, error) {
 	meter, err := t.env.Host.Meter(ctx)
 	if err != nil {
-		return subagent.Outcome{}, errors.Join(err, r.conv.Close())
+		err = errors.Join(err, r.conv.Close())
+		t.collect(ctx, r.state, r.prompt)
+		return subagent.Outcome{}, err
 	}
 	if in.Message.Meter = meter; in.Decision != nil {
 		in.Decision.Meter = meter
@@ -262,13 +277,18 @@ func (t *tasks) run(ctx context.Context, r taskRun, h agentapi.Conversation, in 
 		}
 	}
 	err = errors.Join(err, t.settle(ctx, r.id, r.conv))
+	kept := t.collect(ctx, r.state, r.prompt)
 	switch {
 	case ctx.Err() != nil:
+		t.notice(kept)
 		return subagent.Outcome{}, ctx.Err()
 	case err == nil && waits != nil:
+		t.notice(kept)
 		return subagent.Outcome{}, waits
 	}
-	return outcomeOf(r.id, res, err), nil
+	o := outcomeOf(r.id, res, err)
+	o.Text += kept
+	return o, nil
 }
 
 // cannotAsk is why an action of a sub-agent is refused that a person has to confirm.

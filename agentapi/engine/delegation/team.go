@@ -31,11 +31,12 @@ type Member struct {
 }
 
 // ofTeam makes the tool task for the members of a team.
-func (t *tasks) ofTeam() tool.Tool {
+func (t *tasks) ofTeam(ctx context.Context) tool.Tool {
 	for _, m := range t.env.Team.Members {
 		t.agents = append(t.agents, definition.Definition{Name: m.Name, Description: m.Description, Tools: m.Tools})
 	}
 	t.recall()
+	t.collectAll(ctx)
 	return &subagent.Task{Agents: t.agents, Do: t.do}
 }
 
@@ -54,7 +55,7 @@ func (t *tasks) newest(agent string) string {
 
 // createMember makes the directory of a task for a member of a team, with no fewer
 // confirmations than the team has.
-func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member) (*store.Dir, error) {
+func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member, workspace string) (*store.Dir, error) {
 	parent, err := t.env.Host.Stored(ctx)
 	if err != nil {
 		return nil, err
@@ -67,11 +68,11 @@ func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member
 		}
 		system, _ = storedagent.RecallSystem(parent.Tags[tag.System], stored.Object("agent_context").Text("system_message_suffix"))
 	}
-	made, err := t.cfg.Member(ctx, m.Profile, t.env.Workspace, system)
+	made, err := t.cfg.Member(ctx, m.Profile, workspace, system)
 	if err != nil {
 		return nil, err
 	}
-	state := store.NewState(id, made.Agent, t.env.Workspace)
+	state := store.NewState(id, made.Agent, workspace)
 	state.MaxIterations, state.SecretRegistry = parent.MaxIterations, made.Secrets
 	if made.MaxIterations > 0 {
 		state.MaxIterations = made.MaxIterations
@@ -95,10 +96,13 @@ func (t *tasks) createMember(ctx context.Context, task, id string, m team.Member
 
 // reopen opens the directory of a task again. What waits for a person in a member of a team
 // follows the policy that the team has now.
-func (t *tasks) reopen(ctx context.Context, id string) (*store.Dir, error) {
+func (t *tasks) reopen(ctx context.Context, id, workspace string) (*store.Dir, error) {
 	dir, err := store.Open(t.root, id, t.cfg.Options)
 	if err != nil || t.env.Team == nil {
 		return dir, err
+	}
+	if t.isolated() { // the directory of all conversations may have been moved
+		dir.State.Workspace.WorkingDir = workspace
 	}
 	parent, err := t.env.Host.Stored(ctx)
 	if err != nil {
@@ -106,7 +110,7 @@ func (t *tasks) reopen(ctx context.Context, id string) (*store.Dir, error) {
 	}
 	own := agentapi.ConfirmationOf(dir.State.ConfirmationPolicy) // of a member that is not there any more
 	if m, ok := t.env.Team.Member(dir.State.Tags[tag.Subagent]); ok {
-		if made, err := t.cfg.Member(ctx, m.Profile, t.env.Workspace, ""); err == nil {
+		if made, err := t.cfg.Member(ctx, m.Profile, workspace, ""); err == nil {
 			own = made.Confirm
 		}
 	}

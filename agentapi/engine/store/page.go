@@ -124,6 +124,12 @@ func (m RawMeta) Description() (d Description) {
 	return Description{Created: m.time("created_at"), Updated: m.time("updated_at"), Title: d.Title, Tags: d.Tags}
 }
 
+// ForkedFrom is the conversation that this one is a copy of; "" for none.
+func (m RawMeta) ForkedFrom() (id string) {
+	_ = json.Unmarshal(m["forked_from_conversation_id"], &id) // of another type: there is none
+	return id
+}
+
 func (m RawMeta) time(name string) time.Time {
 	var text string
 	_ = json.Unmarshal(m[name], &text)

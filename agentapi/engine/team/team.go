@@ -21,8 +21,12 @@ const MetaMember = "ohgw_team"
 type Team struct {
 	// All has every member answer each message, and the model only join the answers.
 	// Without it the model hands work to the members as it likes.
-	All     bool     `json:"all"`
-	Members []Member `json:"members"`
+	All bool `json:"all"`
+	// Isolated gives each member a git worktree of its own, and what it leaves there a
+	// branch of the repository.
+	Isolated bool     `json:"isolated,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	Members  []Member `json:"members"`
 }
 
 // Member is an agent of a team.
