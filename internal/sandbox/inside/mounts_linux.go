@@ -225,7 +225,7 @@ func (m *mounts) descend(parent int, name, in string, dir bool) (int, error) {
 			_ = unix.Close(fd)
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, unix.EEXIST) { // another box of the workspace was quicker
 		return -1, err
 	}
 	return unix.Openat(parent, name, flags, 0)
@@ -315,20 +315,26 @@ func (m *mounts) finish() error {
 }
 
 // writeGitConfig writes the git configuration. What the agent has left there, a
-// link among them, is removed first; the file system is the box's by now, so a link
+// link among them, is replaced; the file system is the box's by now, so a link
 // in a directory above cannot lead out of it either.
 func (m *mounts) writeGitConfig() error {
 	if m.policy.GitConfig == "" {
 		return nil
 	}
 	at := path.Join(m.policy.HomeAt, ".gitconfig")
-	if err := os.RemoveAll(at); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // git reads it
+	// Programs of another box of the workspace may read the file, or it is being written there.
+	f, err := os.CreateTemp(m.policy.HomeAt, ".gitconfig-")
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(m.policy.GitConfig)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil && os.Rename(f.Name(), at) != nil {
+		if err = os.RemoveAll(at); err == nil { // it was a directory
+			err = os.Rename(f.Name(), at)
+		}
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is incomplete
+	}
+	return err
 }
