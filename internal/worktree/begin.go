@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,14 +38,14 @@ func (t Tree) Begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shallow, err := shallowOf(filepath.Dir(objects))
+	files, err := copiedFrom(filepath.Dir(objects))
 	if err != nil {
 		return err
 	}
 	if err := paths.MakePrivate(t.Dir); err != nil {
 		return err
 	}
-	if err := t.fill(ctx, f, objects, shallow); err != nil {
+	if err := t.fill(ctx, f, objects, files); err != nil {
 		return errors.Join(err, t.remove())
 	}
 	return os.WriteFile(t.mark(), nil, 0o600)
@@ -105,34 +104,41 @@ func (t Tree) start(ctx context.Context, s *shop, head string) (string, error) {
 	return head, nil
 }
 
-// maxShallow bounds the list of a shallow repository, in bytes.
-const maxShallow = 4 << 20
+// copied are the files of the repository that the tree gets, too: where its history ends if
+// that is shallow, and what is ignored besides .gitignore.
+var copied = [...]string{"shallow", "info/exclude"}
 
-// shallowOf reads at which commits the history of a shallow repository ends; nil for
-// others. No link leads out of the repository.
-func shallowOf(gitDir string) ([]byte, error) {
+// maxCopied bounds each of them, in bytes.
+const maxCopied = 4 << 20
+
+// copiedFrom reads these files as far as they are there. No link leads out of the repository.
+func copiedFrom(gitDir string) (map[string][]byte, error) {
 	root, err := os.OpenRoot(gitDir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	f, err := root.Open("shallow")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	files := map[string][]byte{}
+	for _, name := range copied {
+		info, err := root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxCopied) {
+			err = &Error{Msg: "the file .git/" + name + " of the repository is too large, or not a file"}
+		}
+		if err == nil {
+			files[name], err = root.ReadFile(name)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxShallow+1))
-	if err == nil && len(data) > maxShallow {
-		err = &Error{Msg: "the history of the git repository ends at too many commits; fetch more of it: git fetch --unshallow"}
-	}
-	return data, err
+	return files, nil
 }
 
 // fill makes the empty directory of the tree a repository, and checks the files out.
-func (t Tree) fill(ctx context.Context, f facts, objects string, shallow []byte) (err error) {
+func (t Tree) fill(ctx context.Context, f facts, objects string, files map[string][]byte) (err error) {
 	s, err := t.open(ctx, t.Dir, objects)
 	if err != nil {
 		return err
@@ -141,10 +147,10 @@ func (t Tree) fill(ctx context.Context, f facts, objects string, shallow []byte)
 	if _, err := s.git(ctx, "init", "--quiet", "--template=", "--object-format="+f.format); err != nil {
 		return err
 	}
-	if err := borrow(filepath.Join(t.Dir, ".git"), objects, shallow); err != nil {
+	if err := borrow(filepath.Join(t.Dir, ".git"), objects, files); err != nil {
 		return fmt.Errorf("make a worktree of %s: %w", t.Repository, err)
 	}
-	commands := [][]string{{"symbolic-ref", "HEAD", heads + t.Branch}, {"reset", "--hard", "--quiet", f.start}}
+	commands := [][]string{{"symbolic-ref", "HEAD", heads + t.Branch}}
 	for _, setting := range f.identity {
 		commands = append(commands, []string{"config", setting[0], setting[1]})
 	}
@@ -153,11 +159,15 @@ func (t Tree) fill(ctx context.Context, f facts, objects string, shallow []byte)
 			return err
 		}
 	}
-	return nil
+	_, err = s.git(ctx, "reset", "--hard", "--quiet", f.start)
+	if failed, ok := errors.AsType[*gitError](err); ok {
+		return &Error{Msg: "git cannot check out the commit there; a repository without all of its objects cannot be used", Err: failed}
+	}
+	return err
 }
 
 // borrow has a repository use the objects of another one. No agent has worked in it yet.
-func borrow(gitDir, objects string, shallow []byte) error {
+func borrow(gitDir, objects string, files map[string][]byte) error {
 	if strings.ContainsAny(objects, "\n\"") {
 		return &Error{Msg: "the path of the workspace has a line break or a quotation mark in it, which git cannot use here"}
 	}
@@ -165,9 +175,10 @@ func borrow(gitDir, objects string, shallow []byte) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(root.MkdirAll("objects/info", 0o700), root.WriteFile("objects/info/alternates", []byte(filepath.ToSlash(objects)+"\n"), 0o600))
-	if err == nil && shallow != nil {
-		err = root.WriteFile("shallow", shallow, 0o600)
+	err = errors.Join(root.MkdirAll("info", 0o700), root.MkdirAll("objects/info", 0o700),
+		root.WriteFile("objects/info/alternates", []byte(filepath.ToSlash(objects)+"\n"), 0o600))
+	for name, data := range files {
+		err = errors.Join(err, root.WriteFile(name, data, 0o600))
 	}
 	return errors.Join(err, root.Close())
 }

@@ -79,8 +79,12 @@ func (t Tree) Left() bool {
 	return err == nil
 }
 
-// remove removes the tree.
+// remove removes the tree. The mark goes first: what is left after a crash must not be taken
+// for the work of an agent that has removed files.
 func (t Tree) remove() error {
+	if err := os.Remove(t.mark()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	above := filepath.Dir(t.Dir)
 	// What is in a directory without the right to write could not be removed. Errors are
 	// those of RemoveAll, too.
@@ -93,14 +97,7 @@ func (t Tree) remove() error {
 		})
 		_ = root.Close()
 	}
-	// The mark goes last: without it, what is left is not looked at again.
-	if err := os.RemoveAll(above); err != nil {
-		return err
-	}
-	if err := os.Remove(t.mark()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return os.RemoveAll(above)
 }
 
 // maxBranches is how many names are tried for the branch: the first may be one that a person

@@ -5,10 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/ohgw/ohgw/agentapi/engine/delegation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/subpath"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -42,6 +45,9 @@ func (b *Boxes) Tidy(workspace string) error {
 // gone says that a workspace was one of ohgw's own, and that neither the workspace nor
 // its conversation is there any more.
 func (h homes) gone(workspace string) bool {
+	if h.goneTree(workspace) {
+		return true
+	}
 	root, err := filepath.EvalSymlinks(h.workspaces)
 	id := filepath.Base(workspace)
 	if clean, parseErr := uuid.Parse(id); err != nil || parseErr != nil || clean != id || filepath.Dir(workspace) != root {
@@ -53,6 +59,19 @@ func (h homes) gone(workspace string) bool {
 		}
 	}
 	return true
+}
+
+// goneTree says that a workspace was the worktree of a member of a team, and that its
+// conversation is not there any more. Without that, the member may begin again.
+func (h homes) goneTree(workspace string) bool {
+	root, err := filepath.EvalSymlinks(h.conversations)
+	rel, inside := subpath.Rel(root, workspace)
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	if err != nil || !inside || len(parts) != 4 || parts[1] != delegation.Worktrees {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(root, parts[0]))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // used are the workspaces of the conversations that there are, and those of ohgw's own.

@@ -29,14 +29,18 @@ func TestHomesThatAreLeftOver(t *testing.T) {
 		}
 	}
 	for workspace, want := range map[string]bool{
-		filepath.Join(h.workspaces, gone):              true,
-		filepath.Join(h.workspaces, working):           false,
-		filepath.Join(h.workspaces, talking):           false,
-		filepath.Join(h.workspaces, both):              false,
-		filepath.Join(h.workspaces, gone, "sub"):       false,
-		filepath.Join(h.workspaces, "project"):         false,
-		filepath.Join(state, "elsewhere", gone):        false,
-		h.workspaces + "/../workspaces/" + gone + "/.": false,
+		filepath.Join(h.workspaces, gone):                                                true,
+		filepath.Join(store.Path(h.conversations, gone), "worktrees", "a", "project"):    true,
+		filepath.Join(store.Path(h.conversations, gone), "subagents", "a", "project"):    false,
+		filepath.Join(store.Path(h.conversations, gone), "worktrees", "a"):               false,
+		filepath.Join(store.Path(h.conversations, talking), "worktrees", "a", "project"): false,
+		filepath.Join(h.workspaces, working):                                             false,
+		filepath.Join(h.workspaces, talking):                                             false,
+		filepath.Join(h.workspaces, both):                                                false,
+		filepath.Join(h.workspaces, gone, "sub"):                                         false,
+		filepath.Join(h.workspaces, "project"):                                           false,
+		filepath.Join(state, "elsewhere", gone):                                          false,
+		h.workspaces + "/../workspaces/" + gone + "/.":                                   false,
 		"": false,
 	} {
 		if got := h.gone(workspace); got != want {

@@ -16,8 +16,9 @@ import (
 	"github.com/ohgw/ohgw/internal/worktree"
 )
 
-// worktrees is where the worktrees of members are, below the directory of the parent.
-const worktrees = "worktrees"
+// Worktrees is where the worktrees of members are, below the directory of the parent: each has
+// a directory in that of its conversation.
+const Worktrees = "worktrees"
 
 // Limits of what git does for a member.
 const (
@@ -34,7 +35,7 @@ func (t *tasks) tree(id, agent string) worktree.Tree {
 	dir := store.Path(t.root, id)
 	tree := worktree.Tree{
 		Repository: t.env.Workspace, Branch: t.branch(id, agent),
-		Dir: filepath.Join(t.env.Dir, worktrees, filepath.Base(dir), filepath.Base(t.env.Workspace)),
+		Dir: filepath.Join(t.env.Dir, Worktrees, filepath.Base(dir), filepath.Base(t.env.Workspace)),
 		Box: func(ctx context.Context, workspace string, shown ...string) (sandbox.Box, []string, error) {
 			return t.cfg.Box(ctx, Place{Conversation: id, Dir: dir, Workspace: workspace, Shown: shown})
 		},
