@@ -192,6 +192,13 @@ func (f failing) Write(path string, data []byte, sync bool) error {
 	return f.Disk.Write(path, data, sync)
 }
 
+func (f failing) Overwrite(path string, data []byte) error {
+	if f.when(path) {
+		return &os.PathError{Op: "write", Path: path, Err: f.err}
+	}
+	return f.Disk.Overwrite(path, data)
+}
+
 func TestFullDiskTakesNoMessage(t *testing.T) {
 	t.Parallel()
 	w := spoken(t)

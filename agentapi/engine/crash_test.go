@@ -53,6 +53,20 @@ func (m *mortal) Write(path string, data []byte, sync bool) error {
 	return errDead
 }
 
+// Overwrite counts as a write.
+func (m *mortal) Overwrite(path string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left--
+	switch {
+	case m.left > 0:
+		return m.Disk.Overwrite(path, data)
+	case m.left == 0 && m.after:
+		return errors.Join(m.Disk.Overwrite(path, data), errDead)
+	}
+	return errDead
+}
+
 // die ends all writes.
 func (m *mortal) die() {
 	m.mu.Lock()

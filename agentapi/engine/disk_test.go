@@ -32,6 +32,13 @@ func (d *countingDisk) Write(path string, data []byte, sync bool) error {
 	return d.Disk.Write(path, data, sync)
 }
 
+func (d *countingDisk) Overwrite(path string, data []byte) error {
+	d.mu.Lock()
+	d.writes = append(d.writes, filepath.Base(path))
+	d.mu.Unlock()
+	return d.Disk.Overwrite(path, data)
+}
+
 func (d *countingDisk) Sync(paths []string) error {
 	d.note(paths)
 	return d.Disk.Sync(paths)

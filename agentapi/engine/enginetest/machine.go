@@ -99,6 +99,24 @@ func (m *Machine) Write(path string, data []byte, sync bool) error {
 	return nil
 }
 
+// Overwrite writes over a file, which stays the same inode.
+func (m *Machine) Overwrite(path string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.request(); err != nil {
+		return err
+	}
+	if err := m.Disk.Overwrite(path, data); err != nil {
+		return err
+	}
+	if m.files[path] == nil {
+		m.files[path] = &inode{}
+	}
+	now, err := os.ReadFile(path)
+	m.files[path].data, m.files[path].kept = now, false
+	return err
+}
+
 // Sync has the disk keep the contents of files and the names of directories.
 func (m *Machine) Sync(paths []string) error {
 	m.mu.Lock()

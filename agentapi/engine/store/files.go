@@ -22,6 +22,10 @@ type Files interface {
 	// whole file or the one before it. With sync it is on the disk when Write
 	// returns.
 	Write(path string, data []byte, sync bool) error
+	// Overwrite writes over the beginning of a file, or makes it. A process that dies
+	// leaves an empty file where there was none, else the old data or the new. It is for
+	// short files that others read under a lock of the writer.
+	Overwrite(path string, data []byte) error
 	// Sync puts files on the disk that were written without, or the names in a
 	// directory.
 	Sync(paths []string) error
@@ -54,6 +58,16 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 		return syncFile(dir)
 	}
 	return nil
+}
+
+// Overwrite writes data in one call, which lies in one page of the system's: no signal ends
+// it in its middle.
+func (Disk) Overwrite(path string, data []byte) error {
+	h, err := open(path, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.write(data), h.close())
 }
 
 // tempFile is where a file is written before it has its name. All events share

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,7 @@ type lease struct {
 	dir  string
 	opts Options
 	ours leaseJSON
+	size int // of the file when it was read last
 }
 
 // claim takes the lease of a directory, unless its holder is alive.
@@ -136,6 +138,7 @@ func (l *lease) locked(f func() error) error {
 func (l *lease) read() (leaseJSON, error) {
 	var found leaseJSON
 	data, err := os.ReadFile(filepath.Join(l.dir, leaseFile))
+	l.size = len(data)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
@@ -154,12 +157,21 @@ func (l *lease) write() error {
 	return l.store(l.ours)
 }
 
+// leaseSize is the least size of a lease: one that is shorter ends in spaces. So the next one
+// has the same size, and takes the place of the one before it without another file.
+const leaseSize = 256
+
+// store writes the lease over the one that was read. The lock is held, under which OpenHands
+// reads it, too.
 func (l *lease) store(j leaseJSON) error {
 	data, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("write the lease: %w", err)
 	}
-	return l.opts.Files.Write(filepath.Join(l.dir, leaseFile), data, false)
+	if size := max(leaseSize, l.size); len(data) < size {
+		data = append(data, bytes.Repeat([]byte{' '}, size-len(data))...)
+	}
+	return l.opts.Files.Overwrite(filepath.Join(l.dir, leaseFile), data)
 }
 
 // StatusNow judges the status of a conversation that is not open here, from what its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,7 @@ import (
 const (
 	markerPrefix = ".eventlog-len-"
 	markerSuffix = ".marker"
+	logLock      = ".eventlog.lock"
 )
 
 // marker is the marker of a log.
@@ -58,7 +60,7 @@ func (d *Dir) hold() error {
 		return nil
 	}
 	if d.lock == nil {
-		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
+		d.lock = filelock.Keep(filepath.Join(d.eventsDir(), logLock), filelock.Options{Timeout: lockTimeout, Mode: fileMode})
 	}
 	if err := d.lock.Lock(context.Background()); err != nil {
 		return err
@@ -86,17 +88,15 @@ func markerOf(dir string, n int) string {
 }
 
 // write writes the marker of a log with n events in dir, unless it is there. Without
-// one, others count.
+// one, others count, which an empty log does not need to be saved.
 func (m *marker) write(dir string, n int, now time.Time) {
-	if m.unsure {
+	if m.unsure || n == 0 {
 		return
 	}
 	if !m.written {
-		f, err := os.OpenFile(markerOf(dir, n), os.O_WRONLY|os.O_CREATE, fileMode)
-		if err != nil {
+		if putMarker(dir, n) != nil {
 			return
 		}
-		_ = f.Close() // nothing was written
 		m.written = true
 	} else if !m.at.IsZero() {
 		return // nothing has changed
@@ -106,6 +106,20 @@ func (m *marker) write(dir string, n int, now time.Time) {
 	if os.Chtimes(dir, time.Time{}, stamp) == nil && modifiedAt(dir).Equal(stamp) {
 		m.at = stamp
 	}
+}
+
+// putMarker gives the lock of the log, which is empty, the name of a marker: with each turn a
+// marker goes and another comes, and a name costs less than a file.
+func putMarker(dir string, n int) error {
+	path := markerOf(dir, n)
+	if err := os.Link(filepath.Join(dir, logLock), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, fileMode) // where files have one name only
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // oddTime makes a time that no clock gives by itself, and that a file system with

@@ -29,6 +29,13 @@ func (d *dying) Write(path string, data []byte, sync bool) error {
 	return d.Disk.Write(path, data, sync)
 }
 
+func (d *dying) Overwrite(path string, data []byte) error {
+	if d.left--; d.left < 0 {
+		d.then()
+	}
+	return d.Disk.Overwrite(path, data)
+}
+
 // A base state may be lost, because of a user or a disk. The events of its conversation
 // stay, whichever process asks for the id, and the other processes need not wait for a
 // lease.

@@ -12,7 +12,8 @@
 //	    .ohgw-partial                    the events of another one are being copied here
 //	    .ohgw-unkept                     a machine that dies may lose it; see unkept.go
 //
-// Every file comes in one step, under a temporary name of ours at first. An
+// Every file comes in one step, under a temporary name of ours at first; the lease is written
+// over, in one step as well. An
 // event that [Dir.Append] has taken is on the disk, unless the conversation is
 // [Unkept]; the base state may lag behind it, never ahead. Fields and event kinds that are not known here are
 // kept. What a machine that died has left of a file that had not reached the
@@ -130,7 +131,7 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err == nil {
 		err = d.SaveState(false)
 	}
-	if err == nil {
+	if err == nil && len(events) > 0 {
 		err = d.whole()
 	}
 	d.unsynced = append([]string{root, filepath.Join(d.path, metaFile), filepath.Join(d.path, stateFile), d.path}, d.unsynced...)

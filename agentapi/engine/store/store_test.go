@@ -364,6 +364,13 @@ func (f *full) Write(path string, data []byte, sync bool) error {
 	return f.Disk.Write(path, data, sync)
 }
 
+func (f *full) Overwrite(path string, data []byte) error {
+	if f.left--; f.left < 0 {
+		return errFull
+	}
+	return f.Disk.Overwrite(path, data)
+}
+
 func TestFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
 	for room := range 12 {

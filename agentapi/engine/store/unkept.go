@@ -17,7 +17,9 @@ const unkeptFile = ".ohgw-unkept"
 // [Unkept.Keep]. What a process has written is there after its death: the system has it. But
 // it decides itself when the disk gets it, and in which order.
 //
-// A file in the directory says so to the process that opens the conversation next.
+// A file in the directory says so to the process that opens the conversation next. It is
+// another name of an empty file that is there anyway: to make and remove files is what a
+// short conversation takes longest for.
 type Unkept struct {
 	mu    sync.RWMutex // held for writing while the conversation is put on the disk
 	files Files        // the real disk
@@ -36,6 +38,13 @@ func (u *Unkept) Write(path string, data []byte, sync bool) error {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
 	return u.files.Write(path, data, sync && u.kept)
+}
+
+// Overwrite writes over a file.
+func (u *Unkept) Overwrite(path string, data []byte) error {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	return u.files.Overwrite(path, data)
 }
 
 // Sync waits for the disk once the conversation is kept. Until then it does nothing.
@@ -87,7 +96,11 @@ func (u *Unkept) begin(dir string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.dir = dir
-	return u.files.Write(filepath.Join(dir, unkeptFile), nil, false)
+	path := filepath.Join(dir, unkeptFile)
+	if os.Link(filepath.Join(dir, leaseLock), path) == nil {
+		return nil
+	}
+	return u.files.Write(path, nil, false) // where files have one name only
 }
 
 // resume takes over the directory of a conversation. It is kept if it was: there is no way back.
