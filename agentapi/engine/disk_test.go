@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,5 +130,39 @@ func TestTurnThatIsRemovedWritesEachFileOnce(t *testing.T) {
 	want := map[string]int{"meta.json": 1 + settled, "owner_lease.json": 1, "base_state.json": 2, "event": 6}
 	if diff := cmp.Diff(want, written); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// TestAOneShotMakesFewFiles counts the files that a one-shot makes, and those that another one
+// takes the place of: a file system has to find room for each of them.
+func TestAOneShotMakesFewFiles(t *testing.T) {
+	t.Parallel()
+	disk := &countingDisk{}
+	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(llmtest.Text("one"))
+	w.promised(w.unkept(), "hi")
+	w.close()
+	written := make(map[string]int)
+	for _, name := range disk.writes {
+		if kind, _, event := strings.Cut(name, "-"); event {
+			name = kind
+		}
+		written[name]++
+	}
+	if want := map[string]int{"meta.json": 1, "owner_lease.json": 2, "base_state.json": 2, "event": 6}; !cmp.Equal(want, written) {
+		t.Errorf("writes of files (-want +got):\n%s", cmp.Diff(want, written))
+	}
+	locks, files := 2, 0
+	if err := filepath.WalkDir(w.dir(), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files++
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	calls, unkept := 1, 1 // The mark of an unkept conversation is another name of a lock.
+	if want := locks + calls + unkept + 9; files != want {
+		t.Errorf("the conversation has %d files, want %d", files, want)
 	}
 }

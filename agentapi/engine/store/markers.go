@@ -77,7 +77,9 @@ func (d *Dir) Rest() {
 	if !d.locked {
 		return
 	}
-	d.marker.write(d.eventsDir(), len(d.log), d.opts.Now())
+	if !d.opts.Unkept.passes() { // The few events of a one-shot are counted.
+		d.marker.write(d.eventsDir(), len(d.log), d.opts.Now())
+	}
 	_ = d.lock.Unlock() // nothing depends on it: the lock goes with its file handle
 	d.locked = false
 }

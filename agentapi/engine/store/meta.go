@@ -30,7 +30,32 @@ type Meta struct {
 }
 
 // SaveMeta writes meta.json beside the state that it repeats.
-func (d *Dir) SaveMeta(m Meta) error {
+func (d *Dir) SaveMeta(m Meta) error { return d.writeMeta(m.beside(d)) }
+
+// begin writes the first meta.json of a conversation. One that is not kept, and of which the
+// state and the log have all that the file says, gets it with the first change.
+func (m Meta) begin(d *Dir) error {
+	if d.opts.Unkept == nil || !m.derived() {
+		return d.SaveMeta(m)
+	}
+	data, err := plainjson.Marshal(m.beside(d))
+	if err == nil {
+		err = json.Unmarshal(data, &d.meta)
+	}
+	if err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	d.opts.Unkept.put(filepath.Join(d.path, metaFile), data)
+	return nil
+}
+
+// derived reports whether all but the times follows from the state.
+func (m Meta) derived() bool {
+	return m.ForkedFrom == "" && m.Title == "" && m.Parent == "" && !m.WantsTitle && len(m.Others) == 0
+}
+
+// beside returns what meta.json says beside the state of a directory.
+func (m Meta) beside(d *Dir) map[string]any {
 	meta := make(map[string]any, len(m.Others)+16)
 	for name, value := range m.Others {
 		meta[name] = value
@@ -55,7 +80,7 @@ func (d *Dir) SaveMeta(m Meta) error {
 	if m.ForkedAt != "" {
 		meta["forked_from_event_id"] = m.ForkedAt
 	}
-	return d.writeMeta(meta)
+	return meta
 }
 
 // WantsTitle reports whether a model is to find a title for the conversation.

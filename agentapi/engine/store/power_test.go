@@ -54,6 +54,40 @@ func TestALossOfPowerLeavesTheStateOrWhatItIsMadeOf(t *testing.T) {
 	}
 }
 
+// A process that is killed in a one-shot leaves no meta.json. It is there again before the base
+// state is on its way to the disk.
+func TestAOneShotOfAKilledProcessIsKeptWhenItIsContinued(t *testing.T) {
+	t.Parallel()
+	for seed := range 40 {
+		root, disk := t.TempDir(), enginetest.NewMachine(-1)
+		opts := us()
+		opts.Files, opts.Unkept = disk, &store.Unkept{}
+		first, second := message(uuid.New(), ""), message(uuid.New(), "")
+		killed := create(t, root, opts)
+		if err := killed.Append(first, true); err != nil {
+			t.Fatal(err)
+		}
+		killed.Rest() // The system takes the locks of a process that is killed.
+		if _, err := os.Stat(filepath.Join(store.Path(root, id), "meta.json")); err == nil {
+			t.Fatal("meta.json is written already")
+		}
+		next := us()
+		next.Files = disk
+		next.Holder = store.Holder{Instance: "next", Host: "h", PID: 2, Alive: func(pid int) bool { return pid == 2 }}
+		d := reopen(t, root, next)
+		if err := errors.Join(d.Append(second, true), d.SaveState(false)); err != nil {
+			t.Fatal(err)
+		}
+		if err := disk.Restart(root, rand.New(rand.NewPCG(uint64(seed), 3))); err != nil {
+			t.Fatal(err)
+		}
+		next.Files, next.Holder.Instance, next.Holder.Alive = nil, "last", func(int) bool { return false }
+		if got := ids(reopen(t, root, next).Events()); len(got) != 2 || got[0] != first.ID || got[1] != second.ID {
+			t.Errorf("seed %d: the log has %q", seed, got)
+		}
+	}
+}
+
 // An event that reaches the disk takes along what was written before it without waiting. Where
 // that is damaged, no client has got the event as stored. Other damage is older.
 func TestWhatFollowsADamagedEvent(t *testing.T) {

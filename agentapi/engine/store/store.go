@@ -119,7 +119,7 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	d.State.PersistenceDir = d.path
 	err := opts.unkept(d.path)
 	if err == nil {
-		err = errors.Join(opts.Files.Mkdir(d.eventsDir()), d.SaveMeta(meta))
+		err = errors.Join(opts.Files.Mkdir(d.eventsDir()), meta.begin(d))
 	}
 	if err == nil {
 		err = d.begin(events)
@@ -165,6 +165,9 @@ func Open(root, id string, opts Options) (*Dir, error) {
 	if err := errors.Join(d.whole(), opts.resume(d.path), d.load(id)); err != nil {
 		return nil, errors.Join(err, d.lease.release())
 	}
+	// A process that was killed in a one-shot has left no meta.json. It comes before the next
+	// base state, which can be made again from it. A conversation opens without it, too.
+	_ = d.Meta()
 	return d, nil
 }
 
@@ -196,7 +199,13 @@ func (d *Dir) eventsDir() string { return filepath.Join(d.path, "events") }
 func (d *Dir) KeepLease() error { return d.lease.renew() }
 
 // Close lets the conversation go.
-func (d *Dir) Close() error { return errors.Join(d.unlock(), d.lease.release()) }
+func (d *Dir) Close() error {
+	err := d.unlock()
+	if d.opts.Unkept != nil {
+		err = errors.Join(err, d.opts.Unkept.finish())
+	}
+	return errors.Join(err, d.lease.release())
+}
 
 func (d *Dir) unlock() error {
 	if d.lock == nil {

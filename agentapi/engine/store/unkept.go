@@ -21,10 +21,17 @@ const unkeptFile = ".ohgw-unkept"
 // another name of an empty file that is there anyway: to make and remove files is what a
 // short conversation takes longest for.
 type Unkept struct {
-	mu    sync.RWMutex // held for writing while the conversation is put on the disk
-	files Files        // the real disk
-	dir   string       // the conversation; empty: it is not there yet
-	kept  bool         // the disk has the conversation, and Sync waits for it
+	mu    sync.Mutex
+	files Files  // the real disk
+	dir   string // the conversation; empty: it is not there yet
+	kept  bool   // the disk has the conversation, and Sync waits for it
+	later *later // nil: all is written
+}
+
+// later is a file that is not written yet, because it is replaced soon.
+type later struct {
+	path string
+	data []byte
 }
 
 // Mkdir makes a directory.
@@ -35,22 +42,61 @@ func (u *Unkept) MkdirAll(path string) error { return u.files.MkdirAll(path) }
 
 // Write writes a file.
 func (u *Unkept) Write(path string, data []byte, sync bool) error {
-	u.mu.RLock()
-	defer u.mu.RUnlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.later != nil && u.later.path == path {
+		u.later = nil
+	}
 	return u.files.Write(path, data, sync && u.kept)
+}
+
+// put has a file of a new conversation written when it is kept or closed, unless it is replaced
+// before. What the file says has to be found elsewhere, too: a process that dies leaves none.
+func (u *Unkept) put(path string, data []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.later = &later{path, data}
+}
+
+// finish writes what was put off.
+func (u *Unkept) finish() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.catchUp()
+}
+
+func (u *Unkept) catchUp() error {
+	if u.later == nil {
+		return nil
+	}
+	err := u.files.Write(u.later.path, u.later.data, false)
+	if err == nil {
+		u.later = nil
+	}
+	return err
+}
+
+// passes reports whether the conversation may be gone after a loss of power.
+func (u *Unkept) passes() bool {
+	if u == nil {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return !u.kept
 }
 
 // Overwrite writes over a file.
 func (u *Unkept) Overwrite(path string, data []byte) error {
-	u.mu.RLock()
-	defer u.mu.RUnlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	return u.files.Overwrite(path, data)
 }
 
 // Sync waits for the disk once the conversation is kept. Until then it does nothing.
 func (u *Unkept) Sync(paths []string) error {
-	u.mu.RLock()
-	defer u.mu.RUnlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if !u.kept {
 		return nil
 	}
@@ -64,6 +110,9 @@ func (u *Unkept) Keep() error {
 	defer u.mu.Unlock()
 	if u.kept || u.dir == "" {
 		return nil
+	}
+	if err := u.catchUp(); err != nil {
+		return fmt.Errorf("keep conversation: %w", err)
 	}
 	err := u.sync()
 	for tries := 1; tries < keepTries && errors.Is(err, fs.ErrNotExist); tries++ {
