@@ -41,6 +41,7 @@ type Config struct {
 	History      string   // quote, ignore
 	Housekeeping string   // llm, rule, agent
 	Titles       string   // off, llm
+	Browser      string   // path of the browser of agents; "": the one that is found
 	PromptSize   string   // auto, full, small
 	Repetition   string   // stop, allow
 	ChatHeaders  []string // headers that name chats, beyond those known

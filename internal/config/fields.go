@@ -231,6 +231,11 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Titles },
 		},
 		{
+			Env: "OHGW_BROWSER", Key: "browser", Arg: "FILE", Section: ServeSection,
+			Help: "Chromium, Chrome, Edge or Brave for agents with browser_tool_set; default: the one that is found", path: true,
+			at: func(c *Config) any { return &c.Browser },
+		},
+		{
 			Flag: "prompt-size", Env: "OHGW_PROMPT_SIZE", Key: "prompt_size", Section: ServeSection,
 			Help: "how much the embedded agent is told; auto is small for a local model whose context is below 16,000 tokens", Choices: []string{"auto", "full", "small"},
 			at: func(c *Config) any { return &c.PromptSize },

@@ -26,9 +26,20 @@ func Outside(level Level, mark Mark) Box {
 	return &outside{level: level, mark: mark.entry(), running: map[*program]struct{}{}}
 }
 
+// User is a user of the system, with one group.
+type User struct{ UID, GID uint32 }
+
+// OutsideAs makes a box whose programs have the rights of another user, which only root
+// can give. It is for programs that must not run as root.
+func OutsideAs(user User, mark Mark) Box {
+	hardening.Descriptors()
+	return &outside{level: Off, mark: mark.entry(), user: &user, running: map[*program]struct{}{}}
+}
+
 type outside struct {
 	level Level
 	mark  string // the variable of its programs; "" for none
+	user  *User  // whose rights they have; nil: ours
 
 	mu       sync.Mutex
 	running  map[*program]struct{}

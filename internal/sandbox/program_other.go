@@ -17,7 +17,7 @@ type program struct {
 }
 
 func (r *program) start(path string, p Program) error {
-	if p.Terminal {
+	if p.Terminal || r.box.user != nil {
 		return errors.ErrUnsupported
 	}
 	r.cmd = &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, Stdin: p.Files[0], Stdout: p.Files[1], Stderr: p.Files[2]}

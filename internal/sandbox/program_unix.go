@@ -31,7 +31,7 @@ func (r *program) start(path string, p Program) error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		process, err := os.StartProcess(path, p.Args, &os.ProcAttr{Dir: p.Dir, Env: p.Env, Files: p.Files, Sys: attributes(p.Terminal)})
+		process, err := os.StartProcess(path, p.Args, &os.ProcAttr{Dir: p.Dir, Env: p.Env, Files: p.Files, Sys: attributes(p.Terminal, r.box.user)})
 		if err != nil {
 			started <- err
 			return
@@ -49,8 +49,11 @@ func (r *program) start(path string, p Program) error {
 	return <-started
 }
 
-func attributes(terminal bool) *syscall.SysProcAttr {
+func attributes(terminal bool, user *User) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: terminal, Setctty: terminal, Setpgid: !terminal}
+	if user != nil {
+		attr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
+	}
 	endWithUs(attr)
 	return attr
 }

@@ -34,6 +34,7 @@ type Backend struct {
 	adopted   *adoption        // of an agent-server; nil for others
 	api       io.Closer        // the boxes of OpenHands' own API; nil for agents in another process
 	boxes     *sandboxes.Boxes // of agents in this process; nil for others
+	browser   io.Closer        // of the same agents
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }
 
@@ -42,6 +43,9 @@ func (c Backend) Close() error {
 	err := c.Backend.Close()
 	if c.api != nil {
 		err = errors.Join(err, c.api.Close())
+	}
+	if c.browser != nil {
+		err = errors.Join(err, c.browser.Close())
 	}
 	if c.boxes != nil {
 		err = errors.Join(err, c.boxes.Close())

@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/agentmodels"
+	"github.com/ohgw/ohgw/setup/browsers"
 	"github.com/ohgw/ohgw/setup/catalogue"
 	"github.com/ohgw/ohgw/setup/directllm"
 	"github.com/ohgw/ohgw/setup/openhandsapi"
@@ -59,6 +60,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	profiles.alone = boxes.WhyDemoAlone()
 	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
 	profiles.agents = agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
+	browser := browsers.Open(env, s, dirs, conversations, log)
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
@@ -68,6 +70,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
 			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept.Logins), Now: env.Now, Router: files.Router,
+			Browser: browsers.Of(browser, boxes.Manager),
 		})),
 		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
@@ -87,7 +90,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	boxes.SweepHomes(dirs, conversations)
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directllm.LLM{Base: base, Load: profiles.llm}).Complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: sandboxes.SwitchedOff(s),
+		Complete: (&directllm.LLM{Base: base, Load: profiles.llm}).Complete, Router: routerOf(files), api: own, boxes: boxes, browser: browser, sandboxBy: sandboxes.SwitchedOff(s),
 	}, nil
 }
 

@@ -81,6 +81,7 @@ func Checks(live bool) []Check {
 		{Name: "backend", Doing: "checking the agent backend", Needs: []string{"config"}, Run: checkBackend},
 		{Name: "engine", Doing: "checking the shell", Needs: []string{"config"}, Run: checkEngine},
 		{Name: "agents", Doing: "reading the agents", Needs: []string{"config", "profiles"}, Run: checkAgents},
+		{Name: "browser", Doing: "looking for a browser", Needs: []string{"config", "backend"}, Run: checkBrowser},
 		{Name: "sandbox", Doing: "trying to break out of the sandbox", Needs: []string{"config", "backend"}, Run: checkSandbox},
 		{Name: "hooks", Doing: "looking at hooks", Needs: []string{"config", "backend"}, Limit: 2 * briefly, Run: checkHooks},
 		{Name: "daemon", Doing: "querying the daemon", Needs: []string{"config"}, Run: checkDaemon},

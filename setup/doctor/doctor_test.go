@@ -76,6 +76,7 @@ func healthy() *doctor.World {
 		},
 		Do:          func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
 		ServerClock: func(context.Context, string) (time.Time, error) { return time.Time{}, errors.New("nobody there") },
+		Browser:     func() (string, error) { return "/usr/bin/chromium", nil },
 		LookPath:    func(name string) (string, error) { return "/bin/" + name, nil },
 		Output:      func(context.Context, string, ...string) (string, error) { return "5.2\n", nil },
 		PTY:         func() error { return nil },
@@ -439,6 +440,36 @@ func TestAgents(t *testing.T) {
 	expect(t, look(t, w, "agents"), doctor.Skipped)
 }
 
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Output = func(_ context.Context, name string, args ...string) (string, error) {
+		if name != "/usr/bin/chromium" || len(args) != 1 || args[0] != "--version" {
+			t.Errorf("command %s %v", name, args)
+		}
+		return "Chromium 150.0.1\n", nil
+	}
+	expect(t, look(t, w, "browser"), doctor.OK)
+	if r := look(t, w, "browser"); r.Text != "Chromium 150.0.1, /usr/bin/chromium" {
+		t.Errorf("text %q", r.Text)
+	}
+	w.Output = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 127") }
+	expect(t, look(t, w, "browser"), doctor.Warning, "does not work", "exit status 127", "--version")
+	w = healthy()
+	w.Browser = func() (string, error) { return "", fault.New("there is no Chromium", "install one", nil) }
+	if r := look(t, w, "browser"); r.Verdict != doctor.Skipped || !strings.Contains(r.Text, "install one") {
+		t.Errorf("without a browser: %+v", r)
+	}
+	chosen := config.Default()
+	chosen.Browser = "/opt/none"
+	w.Settings = settings(chosen)
+	expect(t, look(t, w, "browser"), doctor.Warning, "there is no Chromium", "install one")
+	w.Backend = func(context.Context) (doctor.Backend, error) {
+		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
+	}
+	expect(t, look(t, w, "browser"), doctor.Skipped)
+}
+
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	missing := func(name string) func(string) (string, error) {
@@ -704,7 +735,7 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "agents", "sandbox", "hooks", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "browser", "agents", "sandbox", "hooks", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

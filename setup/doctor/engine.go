@@ -46,6 +46,39 @@ func checkEngine(ctx context.Context, w *World) Result {
 	return r
 }
 
+// checkBrowser looks for the browser of agents with browser_tool_set, which most agents do
+// not have.
+func checkBrowser(ctx context.Context, w *World) Result {
+	s, err := w.Settings()
+	if err != nil {
+		return failed(err)
+	}
+	if b, err := w.Backend(ctx); err == nil && !b.embedded() {
+		return skip("the backend has the browser of its agents")
+	}
+	path, err := w.Browser()
+	if err != nil {
+		f := finding(err)
+		if s.Browser == "" { // most installations need none
+			return skip("%s, which only agents with browser_tool_set need; %s", f.Text, f.Repair)
+		}
+		return Result{}.warn(f.Text, f.Cause, f.Repair)
+	}
+	out, err := w.Output(ctx, path, "--version")
+	version, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	switch {
+	case ctx.Err() != nil:
+		return fine("%s; its version is not known: it did not start in time", path)
+	case err != nil || version == "":
+		cause := "it printed no version"
+		if err != nil {
+			cause = err.Error()
+		}
+		return Result{}.warn(path+", the browser of agents, does not work", cause, "start it by hand to see why: "+path+" --version")
+	}
+	return fine("%s, %s", version, path)
+}
+
 func install(goos, name string) string {
 	if goos == "darwin" {
 		return "brew install " + name

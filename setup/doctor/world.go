@@ -57,6 +57,9 @@ type World struct {
 	// Do sends a request and follows no redirect.
 	Do func(*http.Request) (*http.Response, error)
 
+	// Browser finds the browser of agents. Its error is made for people.
+	Browser func() (string, error)
+
 	LookPath func(name string) (string, error)
 	// Output runs a program and gives its standard output.
 	Output func(ctx context.Context, name string, args ...string) (string, error)

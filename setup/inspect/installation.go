@@ -91,7 +91,7 @@ func (p *Installation) World() *doctor.World {
 		KeyStore: p.keyStoreState, Profiles: p.profileState, Provider: p.providerState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
 		Backend: p.backendState, Agents: p.agentsState, Do: p.http.Do, ServerClock: p.serverClock,
-		Sandbox: p.sandboxState, Hooks: p.hooksState, LookPath: p.LookPath, Output: output, PTY: openPTY,
+		Sandbox: p.sandboxState, Hooks: p.hooksState, Browser: p.browserState, LookPath: p.LookPath, Output: output, PTY: openPTY,
 		Daemon: p.daemonState, Gateway: p.openGateway, Version: buildinfo.Get().Version,
 	}
 }

@@ -117,6 +117,8 @@ var forbidden = []struct{ rule, file, imported string }{
 
 	{"programs of the engine", "agentapi/engine/tool/terminal/x.go", "os/exec"},
 	{"programs of the engine", "agentapi/engine/x.go", "./internal/sandbox/manager"},
+	{"browser", "agentapi/engine/toolset/x.go", "./agentapi/engine/browser"},
+	{"browser", "agentapi/engine/tool/browser/x.go", "./agentapi/engine/browser/cdp"},
 	{"programs of the engine", "agentapi/engine/enginetest/x.go", "./internal/sandbox/grants"},
 
 	{"command line", "setup/x.go", "github.com/spf13/pflag"},

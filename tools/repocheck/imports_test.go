@@ -149,6 +149,10 @@ func rules(t *testing.T) []rule {
 			in: []string{"agentapi/engine"}, deny: []string{"os/exec", "./internal/sandbox/*"},
 		},
 		{
+			name: "browser", why: "Chromium is behind the interface of agentapi/engine/tool/browser; only setup joins them",
+			not: []string{"agentapi/engine/browser", "setup/browsers", "setup/agents"}, deny: below("agentapi/engine/browser"),
+		},
+		{
 			name: "command line", why: "the command line belongs to cli; tools/gen writes its manual pages",
 			not: []string{"cli", "tools/gen"}, tests: true, deny: []string{"github.com/spf13"},
 		},

@@ -8,8 +8,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// KindTerminalObservation is the one kind whose content is not all that the
-// model sees.
+// KindTerminalObservation is a kind whose content is not all that the model sees, as
+// [KindBrowserObservation] is.
 const KindTerminalObservation = "TerminalObservation"
 
 // TerminalMetadata is what a TerminalObservation says besides the output.
@@ -48,9 +48,14 @@ func Content(observation json.RawMessage) (content []event.Content, isError bool
 		IsError  bool             `json:"is_error"`
 		Metadata TerminalMetadata `json:"metadata"`
 		Kind     string           `json:"kind"`
+
+		BrowserFields
 	}
 	if err := json.Unmarshal(observation, &o); err != nil {
 		return nil, false, fmt.Errorf("decode observation: %w", err)
+	}
+	if o.Kind == KindBrowserObservation {
+		return o.seen(event.PlainText(o.Content)), o.IsError, nil
 	}
 	if o.Kind != KindTerminalObservation {
 		return o.Content, o.IsError, nil

@@ -19,6 +19,7 @@ import (
 const (
 	LimitTerminal = 30_000
 	LimitFile     = 16_000
+	LimitBrowser  = 50_000
 )
 
 // Truncate keeps a head and a tail of a text that is longer than limit
@@ -36,13 +37,18 @@ func Truncate(text string, limit int, dir, prefix string) (string, error) {
 	if dir != "" {
 		saved, err = SaveOutput(dir, prefix, text)
 	}
+	return cut(text, limit, saved), err
+}
+
+// cut is a text of which a part is left out, and is saved in a file; "" if it is not.
+func cut(text string, limit int, saved string) string {
 	// The longest the notice can be: its number is not known yet.
 	room := limit - utf8.RuneCountInString(CutNotice(saved, strings.Count(text, "\n")+1))
 	if room <= 0 {
-		return truncate.Head(CutNotice(saved, 1), limit), err
+		return truncate.Head(CutNotice(saved, 1), limit)
 	}
 	head := truncate.Head(text, room-room/2)
-	return head + CutNotice(saved, strings.Count(head, "\n")+1) + truncate.Tail(text, room/2), err
+	return head + CutNotice(saved, strings.Count(head, "\n")+1) + truncate.Tail(text, room/2)
 }
 
 // CutNotice is the line between the head and the tail of a text: that

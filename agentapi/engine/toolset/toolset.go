@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/browser"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp/oauth"
@@ -46,6 +47,9 @@ type Config struct {
 	// Shared is the box of the MCP servers that conversations at the levels Off and
 	// External share; nil: one that is never closed.
 	Shared sandbox.Box
+	// Browser opens the browser of a conversation. Its error says why there is none. Nil:
+	// there is never one.
+	Browser func(ctx context.Context, e engine.ToolEnv, files BrowserFiles) (browser.Browser, error)
 }
 
 // New returns what makes the tools of a conversation. Tools of the stored agent
@@ -79,14 +83,14 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string {
-	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
+	return []string{"apply_patch", browserSet, "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
 }
 
 // Knows reports whether a tool of that name is one of this engine or of OpenHands.
 // An agent with another one cannot start.
 func Knows(name string) bool {
 	switch name {
-	case "TerminalTool", "FileEditorTool", "TaskTrackerTool", "ClassifyAndSwitchLLMTool", builtin.RouteName:
+	case "TerminalTool", "FileEditorTool", "TaskTrackerTool", browserClass, "ClassifyAndSwitchLLMTool", builtin.RouteName:
 		return true
 	}
 	return slices.Contains(Names(), name) || isOpenHands(name)
@@ -96,9 +100,9 @@ func Knows(name string) bool {
 // its class, which this engine does not have: an agent can do without it.
 func isOpenHands(name string) bool {
 	switch name {
-	case "browser_tool_set", "task_tool_set", "task", "workflow_tool_set", "workflow",
+	case "task_tool_set", "task", "workflow_tool_set", "workflow",
 		"edit", "write_file", "read_file", "list_directory", "delegate",
-		"BrowserToolSet", "TaskToolSet", "WorkflowToolSet", "DelegateTool":
+		"TaskToolSet", "WorkflowToolSet", "DelegateTool":
 		return true
 	}
 	return false
@@ -132,6 +136,10 @@ func (m *maker) all(ctx context.Context) error {
 		return err
 	}
 	for _, s := range stored.Tools {
+		if s.Name == browserSet || s.Name == browserClass {
+			m.browser(ctx)
+			continue
+		}
 		t, err := m.make(ctx, s)
 		if err != nil {
 			return err
