@@ -278,6 +278,7 @@ func (t *tasks) run(ctx context.Context, r taskRun, h agentapi.Conversation, in 
 	}
 	err = errors.Join(err, t.settle(ctx, r.id, r.conv))
 	kept := t.collect(ctx, r.state, r.prompt)
+	t.progress(kept)
 	switch {
 	case ctx.Err() != nil:
 		t.notice(kept)

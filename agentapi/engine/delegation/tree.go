@@ -92,9 +92,6 @@ func (t *tasks) collect(ctx context.Context, state *taskState, prompt string) st
 	if kept.Dir != "" {
 		lines = append(lines, "The worktree of "+state.agent+" is kept, because "+kept.Why+": "+kept.Dir)
 	}
-	for _, line := range lines {
-		t.env.Host.Progress("  " + state.agent + ": " + line)
-	}
 	if len(lines) == 0 {
 		return ""
 	}
@@ -110,6 +107,13 @@ func (t *tasks) collectAll(ctx context.Context) {
 		if t.tree(state.conversation, state.agent).Left() {
 			t.notice(t.collect(ctx, state, "Work that was interrupted"))
 		}
+	}
+}
+
+// progress says something about worktrees to those who watch.
+func (t *tasks) progress(text string) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		t.env.Host.Progress("  " + strings.TrimSpace(line))
 	}
 }
 
