@@ -144,7 +144,13 @@ func (g *gateway) does(t *testing.T, tc task) {
 // runs gives a program a task and returns what it prints.
 func (g *gateway) runs(t *testing.T, command []string, dir, task string) map[string]any {
 	t.Helper()
-	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": g.ownKey(t), "other_key": otherKey, "model": "openhands_scripted", "task": task})
+	return g.runsWith(t, model, command, dir, task)
+}
+
+// runsWith does so with a model.
+func (g *gateway) runsWith(t *testing.T, model string, command []string, dir, task string) map[string]any {
+	t.Helper()
+	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": g.ownKey(t), "other_key": otherKey, "model": model, "task": task})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,24 @@ def goes_on(client, model):
     }
 
 
+def by_auto(client, model):
+    """The agent that auto chooses stays in a conversation, and has its place in each response."""
+    first = client.responses.create(model="auto", input="@second " + WRITE)
+    with client.responses.stream(model="auto", input=READ, previous_response_id=first.id) as stream:
+        kinds = {event.type for event in stream}
+        second = stream.get_final_response()
+    third = client.responses.create(model=model, input=READ, previous_response_id=second.id)
+    return {
+        "models": [first.model, second.model, third.model],
+        "texts": [first.output_text, second.output_text, third.output_text],
+        "steps": [steps(r)[-1:] for r in (first, second, third)],
+        "same": first.conversation.id == second.conversation.id == third.conversation.id,
+        "deltas": "response.output_text.delta" in kinds,
+        "listed": sorted(m.id for m in client.models.list() if m.id == "auto" or "_agent_" in m.id),
+        "other": code_of(lambda: client.responses.create(model="openhands_agent_first", input=READ, previous_response_id=first.id)),
+    }
+
+
 def background(client, model):
     response = client.responses.create(model=model, input=WRITE, background=True)
     early = response.status
