@@ -68,7 +68,7 @@ func (p *place) own(args ...string) string { p.t.Helper(); return run(p.t, p.tre
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil { //nolint:gosec // some are programs
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,7 +123,7 @@ func TestChangesComeToABranchAndTheRepositoryStays(t *testing.T) {
 	if got := p.own("config", "--local", "user.name"); got != "Own" {
 		t.Errorf("the name in the tree = %q", got)
 	}
-	if err := os.Chmod(filepath.Join(p.tree.Dir, "new"), 0o500); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(filepath.Join(p.tree.Dir, "new"), 0o500); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.collect(); got != p.tree.Branch {
