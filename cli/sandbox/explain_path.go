@@ -100,6 +100,9 @@ func (r *rules) why(v policy.Verdict) string {
 	case policy.ByTmp:
 		return "the sandbox has its own " + v.At
 	case policy.ByWrite:
+		if v.At == r.notes {
+			return "agents keep notes there (agent_settings.agent_context.load_memory)"
+		}
 		return r.whose(v.At, sandbox.Write, r.settings.Write, "git needs "+v.At+" for the workspace")
 	case policy.ByRead:
 		return r.whose(v.At, sandbox.Read, r.settings.Read, v.At+" has programs")

@@ -29,6 +29,7 @@ type rules struct {
 	settings  manager.Settings
 	store     *grants.Store
 	granted   []grants.Grant
+	notes     string // the directory of the user's notes, which agents see; "" for none
 }
 
 func newRules(a *kit.App) (r rules, err error) {
@@ -77,11 +78,14 @@ func (r *rules) plan(ctx context.Context, a *kit.App) (policy.Policy, []string, 
 	return p, env, nil
 }
 
-// files is the policy with what is added to that of every box.
+// files adds to the policy what every box has, and the notes of agents.
 func (r *rules) files(ctx context.Context, a *kit.App) (policy.Policy, error) {
 	p, _, err := r.plan(ctx, a)
 	if err != nil {
 		return p, err
+	}
+	if r.notes = sandboxes.Notes(a.Setup()); r.notes != "" {
+		p.Write = append(p.Write, r.notes)
 	}
 	p, err = boxes.Complete(boxes.Config{Policy: p, GitOpen: r.settings.GitOpen})
 	if err != nil {

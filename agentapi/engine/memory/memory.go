@@ -58,6 +58,20 @@ func Prepare(base string) (string, error) {
 	return dir, nil
 }
 
+// Find returns the directory that [Prepare] has made, without symbolic links; "" if it is not
+// there, or is not a directory.
+func Find(base string) string {
+	real, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(real, place)
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
 // Places are where the notes of a conversation are.
 type Places struct {
 	User      string // the directory of the user's notes, without links; "" for none
