@@ -207,6 +207,9 @@ func TestAMemberGoesOnFromItsBranch(t *testing.T) {
 			if got := w.changed(res.Answer, "alpha", "alpha"); got != "alpha: "+words+"\n1" {
 				t.Errorf("alpha left %q", got)
 			}
+			if got := w.git("log", "-1", "--format=%an <%ae>", branchesOf(t, res.Answer)["alpha"]); got != "alpha (ohgw) <ohgw@localhost>" {
+				t.Errorf("the author is %q", got)
+			}
 			if got := w.changed(res.Answer, "gamma", "gamma"); got != "gamma: "+words+"\n1" {
 				t.Errorf("gamma left %q", got)
 			}

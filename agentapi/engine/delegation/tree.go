@@ -80,7 +80,7 @@ func (t *tasks) collect(ctx context.Context, state *taskState, prompt string) st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTime)
 	defer cancel()
 	tree := t.tree(state.conversation, state.agent)
-	kept, err := tree.Collect(ctx, state.agent, subject(state.agent, prompt))
+	kept, err := tree.Collect(ctx, author(state.agent), subject(state.agent, prompt))
 	if err != nil {
 		t.cfg.Log.Warn("a worktree of a member of a team was not collected", "conversation", t.env.Conversation, "agent", state.agent, "dir", tree.Dir, "err", err)
 	}
@@ -123,6 +123,9 @@ func (t *tasks) notice(text string) {
 		t.env.Host.Notice(text)
 	}
 }
+
+// author is the name in a commit. Git refuses one without letters.
+func author(agent string) string { return oneline.Of(agent) + " (ohgw)" }
 
 // subject is the first line of a commit.
 func subject(agent, prompt string) string {
