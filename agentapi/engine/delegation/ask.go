@@ -96,11 +96,14 @@ func (t *tasks) goOn(ctx context.Context, a subagent.Args, call tool.Call) (suba
 	if err != nil {
 		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
 	}
-	switch status, err := conv.Status(ctx); {
-	case err != nil:
-		return subagent.Outcome{ID: id, Text: taskError(errors.Join(err, conv.Close())), Failed: true}, nil
-	case status != event.Waiting:
-		return subagent.Outcome{ID: id, Text: goneText, Failed: true}, conv.Close()
+	if status, err := conv.Status(ctx); err != nil || status != event.Waiting {
+		o := subagent.Outcome{ID: id, Text: goneText, Failed: true}
+		closed := conv.Close()
+		if err != nil {
+			o.Text, closed = taskError(errors.Join(err, closed)), nil
+		}
+		o.Text += t.collect(ctx, state, a.Prompt)
+		return o, closed
 	}
 	r := taskRun{id: id, label: t.label(id, state, a), call: call.ID, prompt: a.Prompt, state: state, conv: conv}
 	return t.run(ctx, r, h, turn.Input{Decision: &agentapi.Decision{Accept: true}})

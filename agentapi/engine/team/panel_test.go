@@ -15,9 +15,10 @@ import (
 
 // model answers with a text, and keeps what it was asked.
 type model struct {
-	text string
-	err  error
-	got  llm.Request
+	text  string
+	calls []event.ToolCall
+	err   error
+	got   llm.Request
 }
 
 func (m *model) Info() llm.Info { return llm.Info{Model: "m"} }
@@ -27,7 +28,7 @@ func (m *model) Generate(_ context.Context, req llm.Request, onDelta func(llm.De
 	if onDelta != nil {
 		onDelta(llm.Delta{Text: m.text})
 	}
-	return llm.Response{ID: "r", Message: event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(m.text)}}}, m.err
+	return llm.Response{ID: "r", Message: event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(m.text)}, ToolCalls: m.calls}}, m.err
 }
 
 // models has one model.
