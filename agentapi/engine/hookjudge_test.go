@@ -170,6 +170,24 @@ func TestAnInterruptEndsTheAgentOfAHook(t *testing.T) {
 	noneLeft(t, w)
 }
 
+// What the agent writes is removed in any case, so it does not wait for the disk.
+func TestTheAgentOfAHookDoesNotWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	disk := &countingDisk{}
+	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"]}`, func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(terminal("ls"), llmtest.Finish(`{"decision":"allow"}`), llmtest.Text("hello"))
+	if res := w.say("hi"); res.Answer != "hello" {
+		t.Errorf("result = %+v, want the answer %q", res, "hello")
+	}
+	for _, paths := range disk.take() {
+		for _, path := range paths {
+			if strings.Contains(path, string(filepath.Separator)+"hooks"+string(filepath.Separator)) {
+				t.Errorf("the disk is waited for: %s", path)
+			}
+		}
+	}
+}
+
 // What a killed ohgw has left of the agent of a hook is removed with the next one.
 func TestWhatIsLeftOfTheAgentOfAHookIsRemoved(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,9 @@ func Ask(ctx context.Context, cfg Config, at Place, parent store.State, open Ope
 	if err := os.RemoveAll(root); err != nil { // one that a killed ohgw has left; hooks run one after the other
 		return "", spent, err
 	}
-	dir, err := store.Create(root, state, meta, cfg.Options)
+	opts := cfg.Options
+	opts.Unkept = &store.Unkept{} // It ends with the hook, and so does all that it has written.
+	dir, err := store.Create(root, state, meta, opts)
 	if err != nil {
 		return "", spent, err
 	}
