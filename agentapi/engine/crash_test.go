@@ -161,13 +161,24 @@ const firstDeath, deaths = 4, 25
 // Each write is the last one twice: it reaches the disk, or it does not.
 func TestCrashAtAnyWriteLosesNothing(t *testing.T) {
 	t.Parallel()
+	crashAtAnyWrite(t, (*world).open)
+}
+
+// A one-shot does not wait for the disk, but what it has written is there after the death of its
+// process.
+func TestCrashAtAnyWriteLosesNothingOfAOneShot(t *testing.T) {
+	t.Parallel()
+	crashAtAnyWrite(t, (*world).unkept)
+}
+
+func crashAtAnyWrite(t *testing.T, open func(*world) agentapi.Conversation) {
 	for seed := range 2 * deaths {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
 			disk := &mortal{left: firstDeath + seed%deaths, after: seed < deaths}
 			w := newWorld(t, func(c *engine.Config) { c.Files = disk })
 			twelve(w.llm)
-			c := w.open()
+			c := open(w)
 			s, err := c.Watch(w.ctx(), "")
 			if err != nil {
 				t.Fatal(err)
@@ -281,7 +292,8 @@ const childVariable = "OHGW_ENGINE_TEST_CHILD"
 type childConfig struct {
 	Dir, Workspace, ID, URL string
 
-	First string // the message of a turn before, which is not killed
+	First  string // the message of a turn before, which is not killed
+	Unkept bool   // the conversation is a one-shot
 }
 
 // child runs the twelve events and prints the id of each that it has seen.
@@ -293,7 +305,7 @@ func child(config string, out io.Writer) error {
 	cfg := enginetest.Engine(c.URL, enginetest.NewProfiles("main", "test"))
 	cfg.Dir, cfg.Holder.PID = c.Dir, 1
 	ctx := context.Background()
-	conv, err := engine.New(cfg).Open(ctx, agentapi.OpenRequest{ID: c.ID, Profile: "main", Workspace: c.Workspace})
+	conv, err := engine.New(cfg).Open(ctx, agentapi.OpenRequest{ID: c.ID, Profile: "main", Workspace: c.Workspace, Once: c.Unkept, Unkept: c.Unkept})
 	if err != nil {
 		return err
 	}
@@ -321,16 +333,18 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range kills {
-		t.Run(strconv.Itoa(seed), func(t *testing.T) {
-			w := newWorld(t)
-			twelve(w.llm)
-			seen := killed(t, self, 1+seed%24, childConfig{Dir: w.cfg.Dir, Workspace: w.workspace, ID: w.id, URL: w.llm.URL})
-			if len(seen) == 0 {
-				t.Fatal("the process did nothing")
-			}
-			w.close()
-			w.goesOn(seen)
-		})
+		for name, unkept := range map[string]bool{"kept": false, "one-shot": true} {
+			t.Run(name+strconv.Itoa(seed), func(t *testing.T) {
+				w := newWorld(t)
+				twelve(w.llm)
+				seen := killed(t, self, 1+seed%24, childConfig{Dir: w.cfg.Dir, Workspace: w.workspace, ID: w.id, URL: w.llm.URL, Unkept: unkept})
+				if len(seen) == 0 {
+					t.Fatal("the process did nothing")
+				}
+				w.close()
+				w.goesOn(seen)
+			})
+		}
 	}
 }
 
