@@ -49,9 +49,8 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
-	settings := newEngineSettings(files, log)
 	seal, unseal := sealer(env, ciphers)
-	base := directllm.Config(env, s, log)
+	settings, base := newEngineSettings(files, log), directllm.Config(env, s, log)
 	conversations := filepath.Join(dirs.State, "conversations")
 	boxes, err := sandboxes.Open(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {
@@ -69,8 +68,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		NewTools: boxes.Tools(toolset.New(toolset.Config{
 			Environ: env.Environ(), User: userName(env), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept.Logins), Now: env.Now, Router: files.Router,
-			Browser: browsers.Of(browser, boxes.Manager),
+			Shared: boxes.Outside("shared"), Logins: catalogue.Logins(kept.Logins), Now: env.Now, Router: files.Router, Browser: browsers.Of(browser, boxes.Manager),
 		})),
 		Boxes: boxes.Make, Sandbox: boxes.ForPeople, Allow: boxes.Allow,
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,

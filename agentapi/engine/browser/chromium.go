@@ -42,8 +42,6 @@ type chromium struct {
 	as      *sandbox.User
 	path    string
 	work    sync.WaitGroup // what ends with Chromium
-	over    context.Context
-	end     context.CancelFunc
 
 	mu       sync.Mutex
 	closing  bool
@@ -54,7 +52,6 @@ type chromium struct {
 // start starts Chromium in a directory of its own.
 func start(ctx context.Context, path string, cfg Config) (*chromium, error) {
 	c := &chromium{as: runsAs(), path: path, sessions: map[string]*Session{}, tabs: map[string]*tab{}}
-	c.over, c.end = context.WithCancel(context.Background())
 	var err error
 	if c.place, err = makePlace(cfg.Dir, c.as); err != nil {
 		return nil, fmt.Errorf("make a directory for the browser: %w", err)
@@ -136,7 +133,6 @@ func (c *chromium) run(stderr io.Writer) error {
 	})
 	c.work.Go(func() {
 		<-conn.Done()
-		c.end()
 		_ = c.process.Kill()
 	})
 	return nil
@@ -160,7 +156,14 @@ func (c *chromium) call(ctx context.Context, session, method string, params, res
 }
 
 // alive reports whether it still runs.
-func (c *chromium) alive() bool { return c.over.Err() == nil }
+func (c *chromium) alive() bool {
+	select {
+	case <-c.conn.Done():
+		return false
+	default:
+		return true
+	}
+}
 
 // later does something beside the actions. Close waits for it.
 func (c *chromium) later(do func()) {
@@ -179,7 +182,6 @@ func (c *chromium) Close() {
 	if c.conn != nil {
 		_ = c.conn.Close()
 	}
-	c.end()
 	_ = c.box.Close()
 	c.mu.Lock()
 	c.closing = true

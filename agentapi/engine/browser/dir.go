@@ -51,7 +51,7 @@ func makePlace(parent string, as *sandbox.User) (*place, error) {
 // fill makes what is in the directory.
 func (p *place) fill(as *sandbox.User) error {
 	if as != nil {
-		dir, err := os.MkdirTemp("", "ohgw-"+prefix)
+		dir, err := os.MkdirTemp(shared(os.TempDir(), "/var/tmp", "/tmp"), "ohgw-"+prefix)
 		if err != nil {
 			return err
 		}
@@ -70,6 +70,29 @@ func (p *place) fill(as *sandbox.User) error {
 		}
 	}
 	return nil
+}
+
+// shared returns the first of the directories that every user can enter, or the last one.
+func shared(dirs ...string) string {
+	for _, dir := range dirs {
+		if enterable(filepath.Clean(dir)) {
+			return dir
+		}
+	}
+	return dirs[len(dirs)-1]
+}
+
+// enterable reports whether every user can enter a directory.
+func enterable(dir string) bool {
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil || !info.IsDir() || info.Mode()&0o001 == 0 {
+			return false
+		}
+		if at == filepath.Dir(at) {
+			return true
+		}
+	}
 }
 
 // give makes a file or a directory that of a user; nil is ours already.
