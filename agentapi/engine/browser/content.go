@@ -51,6 +51,8 @@ func (s *Session) Content(ctx context.Context, links bool, from int) (string, er
 			stats += fmt.Sprintf(" → %s final chars (truncated, use start_from_char=%d to continue)", thousands(len(part)), from+len(part))
 		} else if found.Cut {
 			stats += " (the page is too long: its end is left out)"
+		} else if noise := len([]rune(found.Markdown)) - len(text); noise > 0 {
+			stats += fmt.Sprintf(" (filtered %s chars of noise)", thousands(noise))
 		}
 		return "<url>\n" + found.URL + "\n</url>\n<content>\n<content_stats>\n" + stats +
 			"\n</content_stats>\n\n<webpage_content>\n" + string(part) + "\n</webpage_content>\n</content>", nil
