@@ -63,3 +63,20 @@ func TestWhatADeadProcessLeftIsRemoved(t *testing.T) {
 		t.Errorf("entries %v, %v", left, err)
 	}
 }
+
+func TestANewPoolRemovesWhatADeadProcessLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "chromium-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "chromium-1.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewPool(Config{Dir: dir}).Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("entries %v, %v", left, err)
+	}
+}

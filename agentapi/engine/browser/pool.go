@@ -37,8 +37,7 @@ var errEnding = errors.New("ohgw is shutting down")
 type Config struct {
 	// Find returns the path of Chromium.
 	Find func() (string, error)
-	// Dir is for what Chromium writes. It is made, and what is left there by a process
-	// that has died is removed.
+	// Dir is for what Chromium writes. It is made when it is needed.
 	Dir  string
 	Mark sandbox.Mark // of its processes
 	Log  *slog.Logger
@@ -77,13 +76,15 @@ type SessionConfig struct {
 	Load func(path string) (io.ReadCloser, error)
 }
 
-// NewPool makes a pool. It starts nothing.
+// NewPool makes a pool. It starts no Chromium, and removes what is left of those of processes
+// that have died.
 func NewPool(cfg Config) *Pool {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pool{cfg: cfg}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.work.Go(func() { sweep(cfg.Dir) })
 	return p
 }
 
