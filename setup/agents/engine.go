@@ -57,9 +57,9 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles.alone = boxes.WhyDemoAlone()
-	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), log)
-	profiles.agents = agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
 	browser := browsers.Open(env, s, dirs, conversations, log)
+	kept := openhandsapi.OpenFiles(env, files, ciphers, keys, catalogue.User(dirs, places), browser.Usable, log)
+	profiles.agents = agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept.AgentProfiles, Profiles: profiles.List, Log: log})
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,

@@ -22,8 +22,9 @@ import (
 	"github.com/ohgw/ohgw/setup/directllm"
 )
 
-// OpenFiles opens what OpenHands keeps beside its LLM profiles.
-func OpenFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, user skill.User, log *slog.Logger) *files.Store {
+// OpenFiles opens what OpenHands keeps beside its LLM profiles. browser reports whether there
+// is one for agents.
+func OpenFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, user skill.User, browser func() bool, log *slog.Logger) *files.Store {
 	return files.New(files.Config{
 		Profiles: profiles, Ciphers: ciphers, Wire: fernet.NewKey(rand.Text() + rand.Text()), Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
 		Skills: func(context.Context) ([]string, error) {
@@ -34,7 +35,7 @@ func OpenFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers
 			}
 			return names, nil
 		},
-		Locking: env.Locking(lockPatience), Now: env.Now, Log: log,
+		Browser: browser, Locking: env.Locking(lockPatience), Now: env.Now, Log: log,
 	})
 }
 

@@ -91,6 +91,12 @@ func NewPool(cfg Config) *Pool {
 // Find returns the path of Chromium, or says why there is none.
 func (p *Pool) Find() (string, error) { return p.cfg.Find() }
 
+// Usable reports whether there is a Chromium.
+func (p *Pool) Usable() bool {
+	_, err := p.cfg.Find()
+	return err == nil
+}
+
 // Open makes the browser of a conversation. Nothing runs before its first action.
 func (p *Pool) Open(cfg SessionConfig) *Session { return &Session{pool: p, cfg: cfg} }
 

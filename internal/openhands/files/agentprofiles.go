@@ -24,6 +24,7 @@ type AgentProfiles struct {
 	settings *settingsFile
 	llms     *LLMProfiles
 	metas    *metaFiles
+	browser  func() bool // as in [Config]
 }
 
 // maxAgentProfiles is how many recipes OpenHands lets people make.

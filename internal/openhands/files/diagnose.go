@@ -35,7 +35,7 @@ func (s *AgentProfiles) Diagnose(ctx context.Context, name string, draft map[str
 	} else {
 		llm = s.diagnoseLLM(ctx, recipe, &d)
 		s.diagnoseSkills(ctx, &d)
-		d.Unusable = unusable(recipe)
+		d.Unusable = s.withoutTools(recipe)
 	}
 	gone := unresolved{servers: dangling}
 	var broken error
@@ -69,18 +69,18 @@ func listOrAll(recipe shape.Tree, name string) *[]string {
 	return nil
 }
 
-// browserTool is a tool that the embedded agent does not have, and that the standard ones
-// have where a browser is.
+// browserTool is a tool that the embedded agent has only if it is named and there is a
+// browser. An agent-server with a browser has it among the standard ones, too.
 const browserTool = "browser_tool_set"
 
-// unusable are the tools of a recipe that the agent goes without.
-func unusable(recipe shape.Tree) []string {
+// withoutTools lists the tools of a recipe that the agent goes without.
+func (s *AgentProfiles) withoutTools(recipe shape.Tree) []string {
 	tools := recipe.List("tools")
-	found := tools == nil || slices.ContainsFunc(tools, func(item any) bool {
+	named := slices.ContainsFunc(tools, func(item any) bool {
 		tool, _ := item.(shape.Tree)
 		return tool.Text("name") == browserTool
 	})
-	if found {
+	if tools == nil || named && (s.browser == nil || !s.browser()) {
 		return []string{browserTool}
 	}
 	return []string{}

@@ -33,7 +33,10 @@ type Config struct {
 	// Resolver finds the keys of profiles. Nil: those in the files only.
 	Resolver *secret.Resolver
 	// Skills names the skills that agents find without a workspace. Nil: none.
-	Skills  func(ctx context.Context) ([]string, error)
+	Skills func(ctx context.Context) ([]string, error)
+	// Browser reports whether agents that name the tools of a browser have them. Nil: they
+	// do not.
+	Browser func() bool
 	Locking document.Locking
 	Now     func() time.Time
 	Log     *slog.Logger // never gets a secret; nil: nothing is logged
@@ -78,7 +81,7 @@ func New(cfg Config) *Store {
 		Secrets:       &Secrets{at},
 		Connections:   connections,
 		LLMProfiles:   llms,
-		AgentProfiles: &AgentProfiles{place: at, files: recipes, settings: file, llms: llms, metas: metas},
+		AgentProfiles: &AgentProfiles{place: at, files: recipes, settings: file, llms: llms, metas: metas, browser: cfg.Browser},
 		MetaProfiles:  &MetaProfiles{place: at, files: metas, settings: settings},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/files"
 )
 
 const helperID = "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c11"
@@ -318,5 +319,28 @@ func TestNoRecipeIsMadeOfUnknownSettings(t *testing.T) {
 	}
 	if text := read(t, base, "settings.json"); !strings.Contains(text, "99") || strings.Contains(text, "active") {
 		t.Error(text)
+	}
+}
+
+func TestABrowserIsUsableWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tools   string
+		browser bool
+		want    string
+	}{
+		"named, without a browser": {`,"tools":[{"name":"browser_tool_set"}]`, false, "[browser_tool_set]"},
+		"named, with a browser":    {`,"tools":[{"name":"browser_tool_set"}]`, true, "[]"},
+		"not named":                {`,"tools":[{"name":"terminal"}]`, false, "[]"},
+		"the standard tools":       {"", true, "[browser_tool_set]"},
+	} {
+		s, _ := openWith(t, "", map[string]string{
+			"profiles/fast.json":         `{"model":"openai/m"}`,
+			"agent-profiles/helper.json": helper(4, `,"llm_profile_ref":"fast"`+tt.tools),
+		}, func(c *files.Config) { c.Browser = func() bool { return tt.browser } })
+		d, err := s.AgentProfiles.Diagnose(t.Context(), "helper", nil)
+		if err != nil || fmt.Sprint(d.Unusable) != tt.want {
+			t.Errorf("tools of %s: unusable %v, error %v", name, d.Unusable, err)
+		}
 	}
 }
