@@ -72,3 +72,38 @@ func TestALongerLeaseIsWrittenOver(t *testing.T) {
 		t.Errorf("the lease is %+v, %v; the file: %q", now, err, data)
 	}
 }
+
+// Another process may have taken the conversation, or removed it.
+func TestAMetaFileOfAnotherProcessStays(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{false, true} {
+		root, opts := t.TempDir(), us()
+		opts.Unkept = &store.Unkept{}
+		d := create(t, root, opts)
+		path := filepath.Join(d.Path(), "meta.json")
+		err := os.WriteFile(path, []byte("theirs"), 0o600)
+		if removed {
+			err = os.RemoveAll(d.Path())
+		}
+		if err := errors.Join(err, d.Close()); err != nil {
+			t.Errorf("removed %t: %v", removed, err)
+		}
+		if data, _ := os.ReadFile(path); !removed && string(data) != "theirs" {
+			t.Errorf("meta.json is %q", data)
+		}
+	}
+}
+
+// A conversation of which nothing came has its file when it is closed.
+func TestAClosedOneShotHasItsMetaFile(t *testing.T) {
+	t.Parallel()
+	opts := us()
+	opts.Unkept = &store.Unkept{}
+	d := create(t, t.TempDir(), opts)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(d.Path(), "meta.json")); err != nil {
+		t.Error(err)
+	}
+}

@@ -44,10 +44,11 @@ func (u *Unkept) MkdirAll(path string) error { return u.files.MkdirAll(path) }
 func (u *Unkept) Write(path string, data []byte, sync bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.later != nil && u.later.path == path {
+	err := u.files.Write(path, data, sync && u.kept)
+	if err == nil && u.later != nil && u.later.path == path {
 		u.later = nil
 	}
-	return u.files.Write(path, data, sync && u.kept)
+	return err
 }
 
 // put has a file of a new conversation written when it is kept or closed, unless it is replaced
@@ -58,15 +59,19 @@ func (u *Unkept) put(path string, data []byte) {
 	u.later = &later{path, data}
 }
 
-// finish writes what was put off.
+// finish writes what was put off, unless the conversation was removed.
 func (u *Unkept) finish() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.catchUp()
+	if err := u.catchUp(); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
+// catchUp writes what was put off. A process that has taken the conversation has made the file.
 func (u *Unkept) catchUp() error {
-	if u.later == nil {
+	if u.later == nil || exists(u.later.path) {
 		return nil
 	}
 	err := u.files.Write(u.later.path, u.later.data, false)
