@@ -1,6 +1,9 @@
 package event
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Message is a message of the user, the agent or the environment.
 type Message struct {
@@ -120,9 +123,43 @@ type ServerError struct {
 
 // SystemPrompt is what the model is told first, and which tools it has.
 type SystemPrompt struct {
-	SystemPrompt   Content           `json:"system_prompt"`
+	SystemPrompt Content `json:"system_prompt"`
+	// Tools are written as they are: each is JSON in one line.
 	Tools          []json.RawMessage `json:"tools"`
 	DynamicContext *Content          `json:"dynamic_context,omitempty"`
+}
+
+// encode implements encoder.
+func (p *SystemPrompt) encode(b *bytes.Buffer) error {
+	b.WriteString(`{"system_prompt":`)
+	if err := p.SystemPrompt.encode(b); err != nil {
+		return err
+	}
+	b.WriteString(`,"tools":`)
+	p.encodeTools(b)
+	if p.DynamicContext != nil {
+		b.WriteString(`,"dynamic_context":`)
+		if err := p.DynamicContext.encode(b); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+func (p *SystemPrompt) encodeTools(b *bytes.Buffer) {
+	if p.Tools == nil {
+		b.WriteString("null")
+		return
+	}
+	b.WriteByte('[')
+	for i, t := range p.Tools {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(t)
+	}
+	b.WriteByte(']')
 }
 
 // Condensation takes events out of what the model sees, and puts a summary in

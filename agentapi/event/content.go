@@ -1,8 +1,10 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/plainjson"
@@ -44,6 +46,22 @@ func (c Content) MarshalJSON() ([]byte, error) {
 		j.Text = &c.Text
 	}
 	return plainjson.Marshal(j)
+}
+
+// encode appends the item. [Content.MarshalJSON] would have its text copied twice, and a
+// system prompt is long.
+func (c Content) encode(b *bytes.Buffer) error {
+	if c.Type != TypeText || len(c.ImageURLs) > 0 {
+		return plainjson.Append(b, c)
+	}
+	b.WriteString(`{"cache_prompt":`)
+	b.WriteString(strconv.FormatBool(c.CachePrompt))
+	b.WriteString(`,"type":"text","text":`)
+	if err := plainjson.Append(b, c.Text); err != nil {
+		return err
+	}
+	b.WriteByte('}')
+	return nil
 }
 
 // UnmarshalJSON reads an item of any type.

@@ -147,27 +147,39 @@ func (e Event) MarshalJSON() ([]byte, error) {
 // buffers are those in which events are encoded, so that each is copied once.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
+// encoder is a body that writes its own JSON, because encoding/json would read each part
+// of it several times. It writes what encoding/json writes.
+type encoder interface {
+	encode(b *bytes.Buffer) error
+}
+
 // encode writes a new event: the members of its header, those of its body, and its kind.
 func (e Event) encode(b *bytes.Buffer) error {
-	if err := plainjson.Write(b, header{e.ID, e.Timestamp, e.Source, e.ParentID}); err != nil {
+	if err := plainjson.Append(b, header{e.ID, e.Timestamp, e.Source, e.ParentID}); err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	b.Truncate(b.Len() - len("}\n"))
+	b.Truncate(b.Len() - len("}"))
 	at := b.Len()
-	if err := plainjson.Write(b, e.Body); err != nil {
+	if err := encodeBody(b, e.Body); err != nil {
 		return fmt.Errorf("encode %s: %w", e.Kind(), err)
 	}
-	b.Truncate(b.Len() - len("}\n"))
+	b.Truncate(b.Len() - len("}"))
 	if b.Len() == at+len("{") { // a body without members
 		b.Truncate(at)
 	} else {
 		b.Bytes()[at] = ','
 	}
 	b.WriteString(`,"kind":`)
-	if err := plainjson.Write(b, e.Kind()); err != nil {
+	if err := plainjson.Append(b, e.Kind()); err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	b.Truncate(b.Len() - len("\n"))
 	b.WriteByte('}')
 	return nil
+}
+
+func encodeBody(b *bytes.Buffer, body Body) error {
+	if own, ok := body.(encoder); ok {
+		return own.encode(b)
+	}
+	return plainjson.Append(b, body)
 }

@@ -27,6 +27,15 @@ func Indent(v any, prefix, indent string) ([]byte, error) {
 // Write writes v in one line, with a line end, in a single write.
 func Write(w io.Writer, v any) error { return encoder(w).Encode(v) }
 
+// Append appends v in one line to b, without a line end.
+func Append(b *bytes.Buffer, v any) error {
+	if err := Write(b, v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - len("\n"))
+	return nil
+}
+
 func encoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -103,7 +103,7 @@ func (a *agent) introduce() error {
 	defs := a.tools.Definitions()
 	p.Tools = make([]json.RawMessage, len(defs))
 	for i, d := range defs {
-		p.Tools[i] = d.Stored()
+		p.Tools[i] = a.cfg.Schemas.Stored(d)
 	}
 	_, err := a.branch.append(event.SourceAgent, p, lazily)
 	return err

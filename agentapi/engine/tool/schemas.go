@@ -12,12 +12,14 @@ const (
 	maxSchemaSize = 16 << 10 // bytes
 )
 
-// Schemas keeps the schemas that models were offered, so that conversations
-// with the same tools share them in memory. Its methods may be called at the
+// Schemas keeps the schemas that models were offered, and the tools as logs have them, so
+// that conversations with the same tools share them in memory. Its methods may be called at the
 // same time; a nil Schemas shares nothing.
 type Schemas struct {
 	mu   sync.Mutex
 	made map[schemaKey]json.RawMessage // never changed
+
+	stored map[storedKey]json.RawMessage // never changed
 }
 
 // schemaKey is what a schema is made of.
@@ -50,4 +52,45 @@ func (s *Schemas) Offer(d Definition) (json.RawMessage, error) {
 	}
 	s.made[schemaKey{string(d.Parameters), d.ReadOnly()}] = made
 	return made, nil
+}
+
+// storedKey is what the stored form of a tool is made of.
+type storedKey struct {
+	name, description         string
+	action, observation, kind string
+	parameters, mcp           string
+	annotated, client, served bool
+	annotations               Annotations
+}
+
+// Stored returns d.Stored, made once for equal definitions. The bytes are shared: they must
+// not be changed.
+func (s *Schemas) Stored(d Definition) json.RawMessage {
+	if s == nil || len(d.Parameters)+len(d.MCP)+len(d.Description) > maxSchemaSize {
+		return d.Stored()
+	}
+	key := storedKey{
+		name: d.Name, description: d.Description, action: d.ActionKind, observation: d.ObservationKind, kind: d.Kind,
+		mcp: string(d.MCP), served: d.MCP != nil, annotated: d.Annotations != nil, client: d.Client,
+	}
+	if d.Client {
+		key.parameters = string(d.Parameters)
+	}
+	if d.Annotations != nil {
+		key.annotations = *d.Annotations
+	}
+	s.mu.Lock()
+	known, ok := s.stored[key]
+	s.mu.Unlock()
+	if ok {
+		return known
+	}
+	made := slices.Clip(d.Stored())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stored == nil || len(s.stored) >= maxSchemas {
+		s.stored = make(map[storedKey]json.RawMessage)
+	}
+	s.stored[key] = made
+	return made
 }

@@ -56,3 +56,58 @@ func TestAKnownSchemaAllocatesNothing(t *testing.T) {
 		t.Errorf("a known schema costs %.0f allocations", n)
 	}
 }
+
+func TestEqualToolsShareTheirStoredForm(t *testing.T) {
+	var shared tool.Schemas
+	base := tool.Definition{
+		Name: "a", Description: "one <tool>", Parameters: json.RawMessage(`{"type":"object"}`),
+		ActionKind: "AAction", ObservationKind: "AObservation", Kind: "ATool",
+	}
+	seen := map[string]int{}
+	for i, change := range []func(*tool.Definition){
+		func(*tool.Definition) {},
+		func(d *tool.Definition) { d.Name = "b" },
+		func(d *tool.Definition) { d.Description = "two" },
+		func(d *tool.Definition) { d.ActionKind = "BAction" },
+		func(d *tool.Definition) { d.ObservationKind = "BObservation" },
+		func(d *tool.Definition) { d.Kind = "BTool" },
+		func(d *tool.Definition) { d.Annotations = &tool.Annotations{} },
+		func(d *tool.Definition) { d.Annotations = &tool.Annotations{Title: "A"} },
+		func(d *tool.Definition) { d.Annotations = &tool.Annotations{Destructive: true} },
+		func(d *tool.Definition) { d.Client = true },
+		func(d *tool.Definition) { d.Client, d.Parameters = true, json.RawMessage(`{"type":"object","a":1}`) },
+		func(d *tool.Definition) { d.MCP = json.RawMessage(`{"name":"a"}`) },
+		func(d *tool.Definition) { d.MCP = json.RawMessage(`{"name":"b"}`) },
+	} {
+		d := base
+		change(&d)
+		for range 2 {
+			got := shared.Stored(d)
+			if diff := cmp.Diff(string(d.Stored()), string(got)); diff != "" {
+				t.Errorf("tool %d: %s", i, diff)
+			}
+			if again := shared.Stored(d); &got[0] != &again[0] {
+				t.Errorf("tool %d is encoded twice", i)
+			}
+		}
+		if other, known := seen[string(shared.Stored(d))]; known {
+			t.Errorf("tools %d and %d are the same", other, i)
+		}
+		seen[string(shared.Stored(d))] = i
+	}
+	if n := testing.AllocsPerRun(100, func() { shared.Stored(base) }); n != 0 {
+		t.Errorf("allocations for a known tool = %.0f", n)
+	}
+	for i := range 300 { // more than are kept
+		d := base
+		d.Name = fmt.Sprint("t", i)
+		if got := shared.Stored(d); string(got) != string(d.Stored()) {
+			t.Errorf("tool %s = %s", d.Name, got)
+		}
+	}
+	large := base
+	large.Description = strings.Repeat("x", 64<<10)
+	if a, b := shared.Stored(large), shared.Stored(large); &a[0] == &b[0] {
+		t.Error("a large tool is kept")
+	}
+}
