@@ -94,7 +94,7 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	a.cfg.Opened(s.Workspace.WorkingDir)
 	var status atomic.Pointer[func() []agentapi.MCPServer]
 	// The directory is the conversation's once that is open.
-	hadShell, shown, members := hadShell(dir), append(a.plugins.Shown(dir.Meta()), at.shown...), team.Of(dir.Meta())
+	hadShell, shown, members, defs := hadShell(dir), append(a.plugins.Shown(dir.Meta()), at.shown...), team.Of(dir.Meta()), storedagent.ToolsOf(stored)
 	servers, lost := a.servers(s.ID, stored, settings.Agent, at)
 	hooks, err := a.hooks(s)
 	if err != nil {
@@ -102,12 +102,12 @@ func (a *assembler) assemble(ctx context.Context, dir *store.Dir, req agentapi.O
 	}
 	answering, panel := panelOf(members, models)
 	conv, err := conversation.Open(conversation.Config{
-		Dir: dir, Models: answering, Unasked: panel != nil, Schemas: a.schemas, Model: choice, Condenser: storedagent.Condenser(stored),
+		Dir: dir, Models: answering, Unasked: panel != nil, Schemas: a.schemas, Model: choice, ModelName: storedagent.ModelName(stored), Condenser: storedagent.Condenser(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := a.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: tag.ReadOnly(s), Profile: onlyProfile(s),
-				Shown: shown, Memory: notes.UserDir(), Agent: s.Agent, Team: members, Panel: panel, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
+				Shown: shown, Memory: notes.UserDir(), Agent: defs, Team: members, Panel: panel, Servers: servers, Host: host, Profiles: a.roster.profileNames, Log: a.cfg.Log,
 				SwitchOwn: a.toRouted(host, s.ID, models),
 				Watch:     func(servers func() []agentapi.MCPServer) { status.Store(&servers) },
 			}, words.Skills(), hooks, at.others)

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -151,14 +152,14 @@ type ToolEnv struct {
 	Conversation string      // its id
 	Dir          string      // its directory, for outputs that are too long
 	Workspace    string
-	ReadOnly     bool            // as in [BoxEnv]
-	Profile      string          // as in [BoxEnv]
-	Shown        []string        // as in [BoxEnv]
-	Memory       string          // as in [BoxEnv]
-	Agent        json.RawMessage // as stored: which tools
-	Team         *team.Team      // that answers in the conversation; nil: there is no team
-	Panel        *team.Panel     // has all members answer; nil: they do not
-	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
+	ReadOnly     bool              // as in [BoxEnv]
+	Profile      string            // as in [BoxEnv]
+	Shown        []string          // as in [BoxEnv]
+	Memory       string            // as in [BoxEnv]
+	Agent        storedagent.Agent // what of it says which tools it has
+	Team         *team.Team        // that answers in the conversation; nil: there is no team
+	Panel        *team.Panel       // has all members answer; nil: they do not
+	Servers      json.RawMessage   // MCP servers as in mcp_config, secrets in the clear; nil: none
 	Host         conversation.Host
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)

@@ -34,6 +34,8 @@ type Config struct {
 	// Tools makes the conversation's tools; it is called once, before the
 	// first message is taken.
 	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
+	// ModelName is the model of the stored agent, as the statistics begin with it.
+	ModelName string
 	// Schemas are shared with other conversations. May be nil.
 	Schemas *tool.Schemas
 	// Secrets are masked in all that is stored, shown to the model and told to

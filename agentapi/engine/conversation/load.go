@@ -14,7 +14,7 @@ func (b *branch) load(usage string) error {
 	if err := b.stats.Load(b.dir.State.Stats); err != nil {
 		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
-	b.stats.Begin(usage, b.dir.State.Agent)
+	b.stats.Begin(usage, b.cfg.ModelName)
 	head := b.dir.Head()
 	s := &b.dir.State
 	if n := b.dir.CutOff(); n > 0 {

@@ -5,7 +5,6 @@ package delegation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -65,8 +64,8 @@ type Env struct {
 	Conversation string // its id
 	Dir          string // its directory
 	Workspace    string
-	Agent        json.RawMessage // as stored
-	Shown        []string        // directories of its plugins, which its box shows
+	Agent        storedagent.Agent // what of it says which tools it has
+	Shown        []string          // directories of its plugins, which its box shows
 	Host         conversation.Host
 	Team         *team.Team  // whose members are its only sub-agents; nil: there is no team
 	Panel        *team.Panel // has all of them answer each message; nil: they do not

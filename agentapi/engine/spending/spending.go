@@ -77,19 +77,13 @@ func (s *Sums) Load(data json.RawMessage) error {
 	return nil
 }
 
-// Begin has zeros for the agent's model until its first answer, as OpenHands
-// does.
-func (s *Sums) Begin(usageID string, agent json.RawMessage) {
+// Begin has zeros for the agent's model until its first answer, as OpenHands does. model is
+// its name; without one it is a model all the same.
+func (s *Sums) Begin(usageID, model string) {
 	if usageID == "" || s.usages[usageID] != nil {
 		return
 	}
-	var stored struct {
-		LLM struct {
-			Model string `json:"model"`
-		} `json:"llm"`
-	}
-	_ = json.Unmarshal(agent, &stored) // without a name it is a model all the same
-	s.usages[usageID] = &metrics{ModelName: stored.LLM.Model, Usage: usage{Model: stored.LLM.Model}}
+	s.usages[usageID] = &metrics{ModelName: model, Usage: usage{Model: model}}
 }
 
 // Stored are the sums as OpenHands stores them.

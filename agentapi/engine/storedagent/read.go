@@ -13,15 +13,22 @@ import (
 // Condenser reads the stored condenser; others than the summarizing one do
 // nothing.
 func Condenser(stored Agent) condenser.Settings {
-	c := stored.Object("condenser")
-	if c.Text("kind") != "LLMSummarizingCondenser" {
+	var c struct {
+		Kind        json.RawMessage `json:"kind"`
+		MaxSize     json.RawMessage `json:"max_size"`
+		KeepFirst   json.RawMessage `json:"keep_first"`
+		MaxTokens   json.RawMessage `json:"max_tokens"`
+		MinProgress json.RawMessage `json:"minimum_progress"`
+	}
+	_ = json.Unmarshal(stored["condenser"], &c) // anything else has no kind
+	if textOf(c.Kind) != "LLMSummarizingCondenser" {
 		return condenser.Settings{}
 	}
 	set := condenser.Settings{MaxSize: 240, KeepFirst: 2}
-	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
-	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
-	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)
-	_ = json.Unmarshal(c["minimum_progress"], &set.MinProgress)
+	_ = json.Unmarshal(c.MaxSize, &set.MaxSize)     // the defaults stay
+	_ = json.Unmarshal(c.KeepFirst, &set.KeepFirst) // where there is no number
+	_ = json.Unmarshal(c.MaxTokens, &set.MaxTokens)
+	_ = json.Unmarshal(c.MinProgress, &set.MinProgress)
 	return set
 }
 
@@ -33,12 +40,24 @@ func Concurrency(stored Agent) int {
 }
 
 // HasTasks reports whether a stored agent has sub-agents.
-func HasTasks(stored json.RawMessage) bool {
-	var a struct {
-		Tools []Named `json:"tools"`
+func HasTasks(stored Agent) bool {
+	var tools []Named
+	_ = json.Unmarshal(stored["tools"], &tools) // none, then
+	return slices.ContainsFunc(tools, func(t Named) bool { return TaskTool(t.Name) })
+}
+
+// ModelName is the model of a stored agent, as its statistics name it.
+func ModelName(stored Agent) string {
+	var model struct {
+		Name json.RawMessage `json:"model"`
 	}
-	_ = json.Unmarshal(stored, &a) // none, then
-	return slices.ContainsFunc(a.Tools, func(t Named) bool { return TaskTool(t.Name) })
+	_ = json.Unmarshal(stored["llm"], &model) // without a name it is a model all the same
+	return textOf(model.Name)
+}
+
+// ToolsOf are the members of a stored agent that say which tools it has.
+func ToolsOf(stored Agent) Agent {
+	return Agent{"tools": stored["tools"], "include_default_tools": stored["include_default_tools"]}
 }
 
 // TaskTool reports whether a tool of that name gives tasks to sub-agents.

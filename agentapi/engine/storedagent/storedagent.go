@@ -40,9 +40,12 @@ func (a Agent) Object(name string) Agent {
 }
 
 // Text is a member that is a text; "" for anything else.
-func (a Agent) Text(name string) string {
-	var s string
-	_ = json.Unmarshal(a[name], &s) // another type counts as none
+func (a Agent) Text(name string) string { return textOf(a[name]) }
+
+func textOf(data json.RawMessage) (s string) {
+	if len(data) > 0 && data[0] == '"' {
+		_ = json.Unmarshal(data, &s) // another type counts as none
+	}
 	return s
 }
 

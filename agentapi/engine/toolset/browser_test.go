@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/browser"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -42,7 +43,7 @@ func opened(t *testing.T, h *host, workspace, name string, err error) (names []s
 	}})
 	all, made := tools(t.Context(), engine.ToolEnv{
 		Dir: t.TempDir(), Workspace: workspace, Host: h, New: true, Log: slog.New(slog.DiscardHandler),
-		Agent: json.RawMessage(`{"tools":[{"name":"` + name + `"}]}`),
+		Agent: storedagent.Agent{"tools": json.RawMessage(`[{"name":"` + name + `"}]`)},
 	})
 	if made != nil {
 		t.Fatal(made)

@@ -127,15 +127,28 @@ type maker struct {
 	tools []tool.Tool
 }
 
-func (m *maker) all(ctx context.Context) error {
-	var stored struct {
-		Tools    []spec    `json:"tools"`
-		Defaults *[]string `json:"include_default_tools"`
+// member decodes a member of an agent. One that is missing or null leaves v as it is.
+func member(agent storedagent.Agent, name string, v any) error {
+	data := agent[name]
+	if len(data) == 0 || string(data) == "null" {
+		return nil
 	}
-	if err := json.Unmarshal(m.env.Agent, &stored); err != nil {
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read %s of the agent: %w", name, err)
+	}
+	return nil
+}
+
+func (m *maker) all(ctx context.Context) error {
+	var specs []spec
+	if err := member(m.env.Agent, "tools", &specs); err != nil {
 		return err
 	}
-	for _, s := range stored.Tools {
+	defaults := []string{"FinishTool", "ThinkTool"}
+	if err := member(m.env.Agent, "include_default_tools", &defaults); err != nil {
+		return err
+	}
+	for _, s := range specs {
 		if s.Name == browserSet || s.Name == browserClass {
 			m.browser(ctx)
 			continue
@@ -155,10 +168,6 @@ func (m *maker) all(ctx context.Context) error {
 			continue
 		}
 		m.tools = append(m.tools, t)
-	}
-	defaults := []string{"FinishTool", "ThinkTool"}
-	if stored.Defaults != nil {
-		defaults = *stored.Defaults
 	}
 	for _, name := range defaults {
 		m.builtin(ctx, name)
