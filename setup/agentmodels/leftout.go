@@ -2,6 +2,7 @@ package agentmodels
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -123,10 +124,14 @@ func hasServers(root *os.Root, rel string) bool {
 	return bytes.Contains(head, []byte("\nmcp_tools:"))
 }
 
-// Opened logs what of a workspace has no effect, once for each workspace.
+// Opened logs what of a workspace has no effect, once for each workspace. An empty one, such
+// as the new directory of a one-shot, is not kept: it is looked at again when it has files.
 func (r *Roster) Opened(workspace string) {
 	if r.cfg.Log == nil || workspace == "" || workspace == r.cfg.Project {
 		return // those of the one workspace are told by List
+	}
+	if isEmpty(workspace) {
+		return
 	}
 	r.mu.Lock()
 	seen := r.opened[workspace]
@@ -142,3 +147,14 @@ func (r *Roster) Opened(workspace string) {
 
 // inert is what the log says of a file that was left out.
 const inert = "a file of the workspace has no effect"
+
+// isEmpty reports whether a directory has no entries. One that cannot be read may have some.
+func isEmpty(dir string) bool {
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = d.Close() }()
+	_, err = d.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}

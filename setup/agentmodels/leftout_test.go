@@ -93,6 +93,26 @@ func TestWhatAWorkspaceBringsIsNamedAndStartsNothing(t *testing.T) {
 	}
 }
 
+// One-shots have an empty directory each, for which nothing is to be kept.
+func TestAnEmptyWorkspaceIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	home, workspace := t.TempDir(), t.TempDir()
+	var log bytes.Buffer
+	r := agentmodels.New(agentmodels.Config{Home: home, Base: filepath.Join(home, ".openhands"), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r.Opened(workspace)
+	if log.Len() > 0 {
+		t.Errorf("log of an empty workspace = %s", log.String())
+	}
+	const name = ".openhands/hooks.json"
+	file := kindsOfFiles()[name]
+	write(t, workspace, name, file.text)
+	r.Opened(workspace)
+	r.Opened(workspace)
+	if n := strings.Count(log.String(), file.says); n != 1 {
+		t.Errorf("number of lines in the log = %d, want 1:\n%s", n, log.String())
+	}
+}
+
 // The same files of the user are the user's word.
 func TestFilesOfTheUserAreNotLeftOut(t *testing.T) {
 	t.Parallel()
