@@ -52,25 +52,42 @@ const noAnswer = "The user did not approve this action and sent a new message in
 // the log, the outcome is Interrupted, too. An error is an [agentapi.Error], ctx's
 // own if nothing was started, or Ready's. Next to an error the result holds the
 // text and usage so far.
-func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error) {
+func Run(ctx context.Context, c agentapi.Conversation, in Input) (res Result, err error) {
+	err = RunInto(ctx, c, &in, &res)
+	return res, err
+}
+
+// RunInto drives c as Run does, for callers that hold many turns: it keeps its stack for as
+// long as the turn takes, and has pointers on it.
+func RunInto(ctx context.Context, c agentapi.Conversation, in *Input, res *Result) error {
 	if err := pursuable(ctx, c, in.Goal); err != nil {
-		return Result{}, err
+		return err
 	}
 	stream, err := c.Watch(ctx, "")
 	if err != nil {
-		return Result{}, err
+		return err
 	}
 	defer stream.Close()
+	d, err := prepared(ctx, c, stream, in)
+	if err != nil {
+		return err
+	}
+	return d.run(ctx, res)
+}
+
+// prepared makes the driver of a turn, up to the point where something is sent. It is apart
+// from Run, which keeps its stack for as long as the turn takes.
+func prepared(ctx context.Context, c agentapi.Conversation, stream agentapi.Stream, in *Input) (*driver, error) {
 	r, waited, err := free(ctx, c, stream, in.Busy)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	if waited && in.Decision != nil && in.Decision.Accept {
 		in.Decision = nil // the user has not seen the actions that wait now
 	}
-	start, err := starter(ctx, c, r, in)
+	start, err := starter(ctx, c, r, *in)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	if in.Ready != nil {
 		base := r.Baseline()
@@ -78,12 +95,11 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 			base.Message = digest(in.Message.Content())
 		}
 		if err := in.Ready(base); err != nil {
-			return Result{}, err
+			return nil, err
 		}
 	}
 	r.Details(in.Details)
-	d := driver{conv: c, stream: stream, reader: r, emit: oneByOne(in.Emit), spent: in.Spent, start: start}
-	return d.run(ctx)
+	return &driver{conv: c, stream: stream, reader: r, emit: oneByOne(in.Emit), spent: in.Spent, start: start}, nil
 }
 
 // pursuable refuses a goal that c cannot pursue.
@@ -211,9 +227,9 @@ func oneByOne(emit func(Update)) func(Update) {
 
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
 
-func (d *driver) run(ctx context.Context) (Result, error) {
+func (d *driver) run(ctx context.Context, res *Result) error {
 	if err := ctx.Err(); err != nil {
-		return Result{}, err
+		return err
 	}
 	// The run outlives ctx by the time it takes to interrupt it.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -224,10 +240,10 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 		defer close(started)
 		d.begin(ctx, life, end)
 	})
-	wg.Go(func() {
-		select {
-		case <-life.Done():
-		case <-ctx.Done():
+	wg.Add(1)
+	unwatch := context.AfterFunc(ctx, func() { // in place of a goroutine that waits as long as the turn takes
+		defer wg.Done()
+		if life.Err() == nil {
 			d.stop(life, end, started)
 		}
 	})
@@ -236,19 +252,27 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 		err = cause
 	}
 	end(context.Canceled)
+	if unwatch() {
+		wg.Done()
+	}
 	wg.Wait()
+	return d.over(ctx, res, err)
+}
+
+// over ends a run whose goroutines are gone.
+func (d *driver) over(ctx context.Context, res *Result, err error) error {
 	if rescue.Of(err) != nil {
 		d.abandon(ctx)
 	}
+	*res = d.reader.Result()
 	if errors.Is(err, errWithdrawn) {
-		res := d.reader.Result()
 		res.Outcome = Interrupted
-		return res, nil
+		return nil
 	}
 	if d.started || d.reader.Active() {
 		err = afterStart(err)
 	}
-	return d.reader.Result(), err
+	return err
 }
 
 // abandon stops the run, if there is one, once no client can follow it.
@@ -335,25 +359,30 @@ func (d *driver) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.mu.Lock()
-		d.reader.halting = d.stopping
-		d.mu.Unlock()
-		updates, err := d.reader.Add(e)
-		if err != nil {
-			return &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The backend sent an event that cannot be read.", Err: err}
-		}
-		for _, u := range updates {
-			d.emit(u)
-		}
-		if u := d.reader.Usage(); d.spent != nil && u != d.usage {
-			d.usage = u
-			d.spent(u)
-		}
-		if err := d.check(ctx, e); err != nil {
+		if err := d.take(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// take reads one event.
+func (d *driver) take(ctx context.Context, e event.Event) error {
+	d.mu.Lock()
+	d.reader.halting = d.stopping
+	d.mu.Unlock()
+	updates, err := d.reader.Add(e)
+	if err != nil {
+		return &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The backend sent an event that cannot be read.", Err: err}
+	}
+	for _, u := range updates {
+		d.emit(u)
+	}
+	if u := d.reader.Usage(); d.spent != nil && u != d.usage {
+		d.usage = u
+		d.spent(u)
+	}
+	return d.check(ctx, e)
 }
 
 // check looks at what only a driver knows: that the run began after it was

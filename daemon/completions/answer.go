@@ -59,10 +59,10 @@ func (a *Answer) Updates(ctx context.Context, every time.Duration, show func(tur
 	quiet := gate.Deadline(every)
 	for {
 		sent := a.X.Written
-		u, err := a.next(ctx, every, quiet)
+		err, failed := a.next(ctx, every, quiet, show)
 		switch {
 		case err == nil:
-			err = show(u)
+			err = failed
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
@@ -92,14 +92,19 @@ func (a *Answer) showsText() bool {
 	return a.call.Stream && !a.api.AnswerOnly && a.call.Schema == nil
 }
 
-// next waits for the next update, no longer than until quiet if there is a limit.
-func (a *Answer) next(ctx context.Context, every time.Duration, quiet time.Time) (turn.Update, error) {
+// next waits for the next update, no longer than until quiet if there is a limit, and shows
+// it. It has apart why there is none, and why it could not be shown.
+func (a *Answer) next(ctx context.Context, every time.Duration, quiet time.Time, show func(turn.Update) error) (none, failed error) {
 	if every > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, quiet)
 		defer cancel()
 	}
-	return a.Attachment.Next(ctx)
+	u, err := a.Attachment.Next(ctx)
+	if err != nil {
+		return err, nil
+	}
+	return nil, show(u)
 }
 
 // reasoning returns a line of progress as it is shown, or nothing once there was too

@@ -24,25 +24,29 @@ type streamer struct {
 // and send their request again.
 func (a *Answer) stream(ctx context.Context) error {
 	a.X.Seen.Answer = gate.AnswerStream
-	s := &streamer{
-		Answer: a,
-		chunks: openai.NewChunks(a.id, a.model, a.created, a.call.IncludeUsage),
-		events: sse.NewWriter(a.X, a.X.FlushNow),
-	}
-	a.X.StreamHeaders()
+	s := &streamer{Answer: a}
 	defer a.api.core.Metrics.StreamOpens()()
-	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
+	if err := s.begin(); err != nil {
 		return err
-	}
-	if a.Attachment.Queue() > 0 { // the place is worth a frame of its own
-		if err := s.beat(); err != nil {
-			return err
-		}
 	}
 	if err := a.Updates(ctx, a.api.Heartbeat, s.show, s.beat); err != nil {
 		return s.stopped(err)
 	}
 	return s.finish(ctx)
+}
+
+// begin sends the headers and the first frame.
+func (s *streamer) begin() error {
+	s.chunks = openai.NewChunks(s.id, s.model, s.created, s.call.IncludeUsage)
+	s.events = sse.NewWriter(s.X, s.X.FlushNow)
+	s.X.StreamHeaders()
+	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
+		return err
+	}
+	if s.Attachment.Queue() > 0 { // the place is worth a frame of its own
+		return s.beat()
+	}
+	return nil
 }
 
 // stopped ends a stream before its answer has ended.

@@ -89,16 +89,25 @@ const anonymous = "anonymous"
 // Private lets only clients with a key pass, and no client while the daemon ends.
 func (core *Core) Private(next Handler) Handler {
 	return func(x *Exchange, r *http.Request) error {
-		client, err := core.Identify(r)
-		if err != nil {
+		if err := core.admit(x, r); err != nil {
 			return err
-		}
-		x.Client, x.tellsPaths = client, client.Chooses() && !FromPage(r)
-		if core.IsDraining() {
-			return NewProblem(CodeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 		}
 		return next(x, r)
 	}
+}
+
+// admit notes the client of a request that may pass. It is apart from the request itself,
+// which keeps its stack for as long as an answer takes.
+func (core *Core) admit(x *Exchange, r *http.Request) error {
+	client, err := core.Identify(r)
+	if err != nil {
+		return err
+	}
+	x.Client, x.tellsPaths = client, client.Chooses() && !FromPage(r)
+	if core.IsDraining() {
+		return NewProblem(CodeNotReady, "ohgw is shutting down; try again in a moment.", nil)
+	}
+	return nil
 }
 
 // Outside lets everybody pass where the path is written without /v1; with it a client

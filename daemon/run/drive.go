@@ -24,10 +24,17 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	}
 	ctx, bill := toll.Begin(ctx, j.req.Budget, j.m.cfg.InProcess, func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) })
 	defer bill.Close()
-	msg, decision := j.words(conv.Info(), bill.Meter())
 	started := false
-	var err error
-	*res, err = turn.Run(ctx, conv, turn.Input{
+	in := j.input(ctx, conv, bill, &started)
+	err := turn.RunInto(ctx, conv, in, res)
+	return j.driven(ctx, res, started, err)
+}
+
+// input returns what the turn begins with, and what it reports to. It sets started when the
+// message is about to be sent.
+func (j *job) input(ctx context.Context, conv agentapi.Conversation, bill *toll.Toll, started *bool) *turn.Input {
+	msg, decision := j.words(conv.Info(), bill.Meter())
+	return &turn.Input{
 		Message:  msg,
 		Goal:     j.req.Goal,
 		Decision: decision,
@@ -42,10 +49,15 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 			if err := j.ready(b); err != nil {
 				return err
 			}
-			started, j.began = true, true
+			*started, j.began = true, true
 			return nil
 		},
-	})
+	}
+}
+
+// driven returns the error of a turn that is over, and adds to its result what the turn does
+// not know.
+func (j *job) driven(ctx context.Context, res *turn.Result, started bool, err error) error {
 	if started {
 		res.Usage = res.Usage.Plus(j.req.Chosen)
 		j.m.unattended.settle(j.id, err)

@@ -45,7 +45,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	}
 	resp, err := call(ctx, model, req, nil)
 	counted := c.door.try(context.WithoutCancel(ctx), func() error {
-		c.branch.spent(model, resp, err)
+		c.branch.spent(model, &resp, err)
 		return c.branch.save(lazily)
 	})
 	if counted != nil {

@@ -104,13 +104,13 @@ func (b *branch) postponeSummary() { b.condenseAt = b.view.Len() + retryAfter }
 
 // spent counts what a call of a model has cost. One that failed may have had attempts that gave
 // no answer, and without a model there was none.
-func (b *branch) spent(m llm.Model, resp llm.Response, failed error) {
+func (b *branch) spent(m llm.Model, resp *llm.Response, failed error) {
 	switch {
 	case m == nil:
 	case failed != nil:
-		b.stats.AddEmpty(m.Info(), resp, b.cfg.Now())
+		b.stats.AddEmpty(m.Info(), *resp, b.cfg.Now())
 	default:
-		b.stats.Add(m.Info(), resp, b.cfg.Now())
+		b.stats.Add(m.Info(), *resp, b.cfg.Now())
 	}
 }
 
@@ -119,7 +119,7 @@ func (b *branch) spentElsewhere(key string, sums ...event.Stats) { b.stats.Repla
 
 // received takes up an answer of a model: what it has cost, and ids of its own.
 func (b *branch) received(m llm.Model, resp *llm.Response) {
-	b.spent(m, *resp, nil)
+	b.spent(m, resp, nil)
 	b.known.MakeUnique(resp)
 }
 

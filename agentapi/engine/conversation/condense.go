@@ -137,7 +137,7 @@ func (r *run) summarize(ctx context.Context, cut condenser.Cut, preview int, spa
 		}
 	})
 	if broke == nil && err != nil {
-		r.branch.spent(model, resp, err)
+		r.branch.spent(model, &resp, err)
 	}
 	late := limited.Err() != nil && ctx.Err() == nil && r.phase != stopping
 	switch {

@@ -47,7 +47,7 @@ func (r *run) findTitle(choice Choice, message string) {
 	text := title.Of(event.PlainText(resp.Message.Content), message)
 	// Closed meanwhile: then there is nothing to write a title to.
 	_ = r.door.try(context.Background(), func() error {
-		r.branch.spent(model, resp, err)
+		r.branch.spent(model, &resp, err)
 		r.branch.entitle(text)
 		return nil
 	})

@@ -261,7 +261,7 @@ func (p *pursuit) judge(g *goal) (v judge.Verdict, err error) {
 	if broke != nil {
 		return v, broke
 	}
-	p.branch.spent(model, resp, err)
+	p.branch.spent(model, &resp, err)
 	if err != nil {
 		return v, errors.Join(err, p.branch.updateStats(was))
 	}

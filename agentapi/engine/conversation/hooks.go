@@ -72,7 +72,7 @@ func (h hookJudge) Prompt(ctx context.Context, q hook.Question) (string, error) 
 	}
 	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(q.System)), message("user", texts(q.Text))}, CacheKey: h.run.branch.id}
 	resp, err := call(ctx, model, req, nil)
-	h.job.call(func() { h.run.branch.spent(model, resp, err) })
+	h.job.call(func() { h.run.branch.spent(model, &resp, err) })
 	if err != nil {
 		return "", consultError(ctx, err)
 	}

@@ -68,7 +68,7 @@ func (h host) Consult(ctx context.Context, choice Choice, system, user string) (
 	}
 	req := llm.Request{Messages: []event.LLMMessage{message("system", texts(system)), message("user", texts(user))}, CacheKey: h.branch.id}
 	resp, err := call(ctx, model, req, nil)
-	counted := h.door.try(context.WithoutCancel(ctx), func() error { h.branch.spent(model, resp, err); return nil })
+	counted := h.door.try(context.WithoutCancel(ctx), func() error { h.branch.spent(model, &resp, err); return nil })
 	if err != nil {
 		return "", consultError(ctx, err)
 	}

@@ -108,7 +108,7 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 			j.post(func() { silent = false; r.delta(d) })
 		})
 		live := draft.Draft{Emit: shown.Add, Again: func() { shown.Flush(); attempt++ }}
-		*resp, err = call(j.ctx, model, *req, r.announcing(j, live.Add))
+		err = callInto(j.ctx, model, req, resp, r.announcing(j, live.Add))
 		shown.Flush()
 	})
 	if broke != nil {
@@ -118,21 +118,28 @@ func (r *run) request() (resp *llm.Response, silent bool, err error) {
 		r.shown.Reset()
 		r.agent.counted(model, req, resp)
 	} else {
-		r.branch.spent(model, *resp, err)
+		r.branch.spent(model, resp, err)
 	}
 	return resp, silent, err
 }
 
 // call calls a model. One that panics has failed, and nothing else with it.
 func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
-	err = rescue.Do(func() (err error) {
-		resp, err = m.Generate(ctx, req, onDelta)
+	err = callInto(ctx, m, &req, &resp, onDelta)
+	return resp, err
+}
+
+// callInto calls a model as call does, with pointers: it waits for most of its life, and its
+// stack with it.
+func callInto(ctx context.Context, m llm.Model, req *llm.Request, resp *llm.Response, onDelta func(llm.Delta)) error {
+	err := rescue.Do(func() (err error) {
+		*resp, err = m.Generate(ctx, *req, onDelta)
 		return err
 	})
 	if rescue.Of(err) != nil {
 		err = fmt.Errorf("the LLM client failed unexpectedly: %w", err)
 	}
-	return resp, err
+	return err
 }
 
 func (r *run) delta(d event.Delta) {
