@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"sync"
 )
@@ -20,6 +21,8 @@ type Schemas struct {
 	made map[schemaKey]json.RawMessage // never changed
 
 	stored map[storedKey]json.RawMessage // never changed
+	asked  map[uint64]bool               // the hashes of keys that were asked for once
+	seed   maphash.Seed                  // of the hashes; made with asked
 }
 
 // schemaKey is what a schema is made of.
@@ -63,8 +66,9 @@ type storedKey struct {
 	annotations               Annotations
 }
 
-// Stored returns d.Stored, made once for equal definitions. The bytes are shared: they must
-// not be changed.
+// Stored returns d.Stored, and from the second time on keeps it for equal definitions: what
+// describes the workspace of one conversation does not come again. The bytes are shared: they
+// must not be changed.
 func (s *Schemas) Stored(d Definition) json.RawMessage {
 	if s == nil || len(d.Parameters)+len(d.MCP)+len(d.Description) > maxSchemaSize {
 		return d.Stored()
@@ -81,11 +85,15 @@ func (s *Schemas) Stored(d Definition) json.RawMessage {
 	}
 	s.mu.Lock()
 	known, ok := s.stored[key]
+	again := ok || s.isAskedAgain(key)
 	s.mu.Unlock()
 	if ok {
 		return known
 	}
 	made := slices.Clip(d.Stored())
+	if !again {
+		return made
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stored == nil || len(s.stored) >= maxSchemas {
@@ -93,4 +101,15 @@ func (s *Schemas) Stored(d Definition) json.RawMessage {
 	}
 	s.stored[key] = made
 	return made
+}
+
+// isAskedAgain reports whether a key was asked for before, and notes that it was.
+func (s *Schemas) isAskedAgain(key storedKey) bool {
+	if s.asked == nil || len(s.asked) >= 2*maxSchemas {
+		s.asked, s.seed = make(map[uint64]bool), maphash.MakeSeed()
+	}
+	hash := maphash.Comparable(s.seed, key)
+	again := s.asked[hash]
+	s.asked[hash] = true
+	return again
 }
