@@ -128,7 +128,7 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 
 // reused names memory that is used again, which no answer depends on.
 func reused() []string {
-	return []string{"daemon/openhandsapi/socket.scratch", "agentapi/event.buffers"}
+	return []string{"daemon/openhandsapi/socket.scratch", "agentapi/event.buffers", "agentapi/engine/llm/wire.bodies", "agentapi/engine/llm/outgoing.copies"}
 }
 
 // changeable are the variables of the package whose types are for values that change.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm/outgoing"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -82,7 +83,7 @@ func NewHTTPClient(getenv func(string) string) *http.Client {
 		read, write = 2 << 10, 1 << 10
 	)
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dial}).DialContext,
+		DialContext:            outgoing.Dialing((&net.Dialer{Timeout: dial}).DialContext),
 		TLSHandshakeTimeout:    handshake,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: sign},

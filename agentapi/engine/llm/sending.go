@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http/httptrace"
 	"sync"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 )
 
 // sending is the body of one request. A request is kept until its answer has
@@ -17,13 +19,14 @@ type sending struct {
 
 	mu       sync.Mutex
 	body     *bytes.Reader // read by the transport, without mu
+	data     []byte        // what body reads; nil once it is released
 	repeated bool          // another reader was made; which one was sent is unknown
 }
 
 // begin returns the body as the transport reads it first. The transport knows this
 // type, and sends it in one piece with the headers.
 func (s *sending) begin(body []byte) *bytes.Reader {
-	s.body = bytes.NewReader(body)
+	s.body, s.data = bytes.NewReader(body), body
 	return s.body
 }
 
@@ -39,6 +42,8 @@ func (s *sending) wrote(info httptrace.WroteRequestInfo) {
 	defer s.mu.Unlock()
 	if info.Err == nil && !s.repeated {
 		s.body.Reset(nil)
+		wire.Release(s.data)
+		s.data = nil
 	}
 }
 

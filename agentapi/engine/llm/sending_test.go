@@ -22,9 +22,10 @@ func TestABodyIsReleasedOnceItIsSent(t *testing.T) {
 		t.Error("the body is released, and the transport may still read it")
 	}
 	sent.wrote(httptrace.WroteRequestInfo{})
-	if body.Size() != 0 {
+	if body.Size() != 0 || sent.data != nil {
 		t.Error("the body is kept after it was sent")
 	}
+	sent.wrote(httptrace.WroteRequestInfo{}) // gives nothing back twice
 
 	again, err := sent.again()
 	if err != nil {

@@ -8,9 +8,11 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/plainjson"
@@ -18,7 +20,8 @@ import (
 
 // Dialect is one provider's way to write calls and answers.
 type Dialect interface {
-	// Body is the body of the request for a call whose answer is streamed.
+	// Body is the body of the request for a call whose answer is streamed. The caller may
+	// [Release] it.
 	Body(c *Call) ([]byte, error)
 
 	// Read reads an answer into b until its end mark, and no further. whole
@@ -115,11 +118,29 @@ func Marshal(v any) ([]byte, error) {
 	return body, nil
 }
 
-// Body is v as JSON with extra members, which replace those of v.
+// bodies are buffers of requests that were sent.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxBody is the largest body whose memory is used again.
+const maxBody = 1 << 20
+
+// Release gives the memory of a body back. The body must not be read any more.
+func Release(body []byte) {
+	if cap(body) > 0 && cap(body) <= maxBody {
+		bodies.Put(bytes.NewBuffer(body[:0]))
+	}
+}
+
+// Body encodes v with extra members, which replace those of v. The body may be given to
+// [Release] when it is not needed any more.
 func Body(v any, extra map[string]json.RawMessage) ([]byte, error) {
-	body, err := Marshal(v)
-	if err != nil || len(extra) == 0 {
-		return body, err
+	b := bodies.Get().(*bytes.Buffer)
+	if err := plainjson.Append(b, v); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	body := b.Bytes()
+	if len(extra) == 0 {
+		return body, nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
