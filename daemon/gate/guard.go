@@ -45,25 +45,34 @@ func Guard(cfg Config, pages Pages, next http.Handler) http.Handler {
 
 func (g guard) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := w.(*Exchange)
-		origins := r.Header.Values("Origin")
-		allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
-		if p := g.refusal(r, origins, allowed); p != nil {
-			x.fail(r, p)
-			return
+		if !g.answered(w.(*Exchange), r) {
+			next.ServeHTTP(w, r)
 		}
-		if allowed {
-			cors(w.Header(), origins[0])
-			if g.pages.UsesCookie != nil && g.pages.UsesCookie(r.URL.Path) {
-				w.Header().Set("Access-Control-Allow-Credentials", "true")
-			}
-			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-				preflight(x, r)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
 	})
+}
+
+// answered answers a request that goes no further: one that is refused, and a question of a
+// browser. To others it adds the headers for their page. It is apart from the request itself,
+// which keeps its stack for as long as an answer takes.
+func (g guard) answered(x *Exchange, r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
+	if p := g.refusal(r, origins, allowed); p != nil {
+		x.fail(r, p)
+		return true
+	}
+	if !allowed {
+		return false
+	}
+	cors(x.Header(), origins[0])
+	if g.pages.UsesCookie != nil && g.pages.UsesCookie(r.URL.Path) {
+		x.Header().Set("Access-Control-Allow-Credentials", "true")
+	}
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		preflight(x, r)
+		return true
+	}
+	return false
 }
 
 // refusal is why a request is not answered, nil if it is; allowed says that its origin
