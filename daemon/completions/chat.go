@@ -75,6 +75,7 @@ func (api *API) Receive(x *gate.Exchange, r *http.Request, c *Call) (*Started, e
 		api.models.doubt(r.Context(), problem)
 		return nil, problem
 	}
+	s.call.Forget()
 	x.Header().Set(gate.HeaderSandbox, api.core.SandboxStatus(r.Context()).Level)
 	return s, nil
 }
