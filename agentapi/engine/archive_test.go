@@ -11,7 +11,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // archiveOf packs files by their names.
@@ -63,36 +62,6 @@ func TestAnArchiveThatIsNoneLeavesNothing(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
-	}
-}
-
-// Whoever has made an archive cannot let its agent read the user's notes, or change them.
-func TestAnAgentOfAnArchiveKeepsNoNotes(t *testing.T) {
-	t.Parallel()
-	home, keeps := noted(t)
-	written(t, home, map[string]string{".openhands/memory/MEMORY.md": "Likes tea."})
-	var boxes []*watched
-	var asked []engine.BoxEnv
-	w := newWorld(t, keeps, boxed(&boxes, &asked))
-	from := strings.Replace(packed, `"kind":"Agent",`, `"kind":"Agent","tools":[{"name":"terminal"}],"agent_context":{"load_memory":true,"system_message_suffix":"Be kind."},`, 1)
-	from = strings.Replace(from, `"model":"m"`, `"model":"openai/test","base_url":"`+w.llm.URL+`"`, 1)
-	archive := archiveOf(t, map[string]string{packedHex + "/base_state.json": from})
-	archive.Workspace = w.workspace
-	id, err := w.backend.Library().Import(t.Context(), archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.id = id
-	w.llm.Reply(terminal("true"), llmtest.Text("ok"))
-	w.say("Look")
-	told := w.llm.Await(t, 1).Messages[0].Text
-	if strings.Contains(told, "Likes tea.") || strings.Contains(told, "You keep notes") || !strings.Contains(told, "Be kind.") {
-		t.Errorf("the model is told %s", told)
-	}
-	for _, e := range asked {
-		if e.Memory != "" {
-			t.Errorf("the box shows %s", e.Memory)
-		}
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package engine_test
 
 import (
@@ -240,6 +242,36 @@ func TestConversationsWriteTheSameNotes(t *testing.T) {
 			if line := fmt.Sprintf("\n%s %d\n", name, i); strings.Count(string(data), line) != 1 {
 				t.Errorf("the notes have %q %d times", line, strings.Count(string(data), line))
 			}
+		}
+	}
+}
+
+// Whoever has made an archive cannot let its agent read the user's notes, or change them.
+func TestAnAgentOfAnArchiveKeepsNoNotes(t *testing.T) {
+	t.Parallel()
+	home, keeps := noted(t)
+	written(t, home, map[string]string{".openhands/memory/MEMORY.md": "Likes tea."})
+	var boxes []*watched
+	var asked []engine.BoxEnv
+	w := newWorld(t, keeps, boxed(&boxes, &asked))
+	from := strings.Replace(packed, `"kind":"Agent",`, `"kind":"Agent","tools":[{"name":"terminal"}],"agent_context":{"load_memory":true,"system_message_suffix":"Be kind."},`, 1)
+	from = strings.Replace(from, `"model":"m"`, `"model":"openai/test","base_url":"`+w.llm.URL+`"`, 1)
+	archive := archiveOf(t, map[string]string{packedHex + "/base_state.json": from})
+	archive.Workspace = w.workspace
+	id, err := w.backend.Library().Import(t.Context(), archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.id = id
+	w.llm.Reply(terminal("true"), llmtest.Text("ok"))
+	w.say("Look")
+	told := w.llm.Await(t, 1).Messages[0].Text
+	if strings.Contains(told, "Likes tea.") || strings.Contains(told, "You keep notes") || !strings.Contains(told, "Be kind.") {
+		t.Errorf("the model is told %s", told)
+	}
+	for _, e := range asked {
+		if e.Memory != "" {
+			t.Errorf("the box shows %s", e.Memory)
 		}
 	}
 }
