@@ -122,7 +122,8 @@ func TestADecision(t *testing.T) {
 	a := newAPI(t)
 	path, _ := a.begin()
 	const decision = "/events/respond_to_confirmation"
-	a.steps(path, step{200, "/confirmation_policy", `{"policy":{"kind":"AlwaysConfirm"}}`}, step{200, decision, `{"accept":false,"reason":"late"}`}, step{200, decision, `{"accept":true}`})
+	a.steps(path, step{200, "/confirmation_policy", `{"policy":{"kind":"AlwaysConfirm"}}`}, step{200, decision, `{"accept":false,"reason":"late"}`})
+	a.runs(path, step{200, decision, `{"accept":true}`}) // nothing waits: a run that does nothing
 	a.say(path, `[[tool terminal {"command":"echo no"}]]`)
 	a.steps(path, step{200, decision, `{"accept":false}`})
 	a.say(path, `[[tool terminal {"command":"echo yes"}]]`)
