@@ -171,7 +171,12 @@ func (l *lease) store(j leaseJSON) error {
 	if size := max(leaseSize, l.size); len(data) < size {
 		data = append(data, bytes.Repeat([]byte{' '}, size-len(data))...)
 	}
-	return l.opts.Files.Overwrite(filepath.Join(l.dir, leaseFile), data)
+	path := filepath.Join(l.dir, leaseFile)
+	err = l.opts.Files.Overwrite(path, data)
+	if err != nil && l.size == 0 { // A full disk takes the name of a file and not its data.
+		_ = os.Remove(path) // It protects no process, and would keep a directory that is not a conversation.
+	}
+	return err
 }
 
 // StatusNow judges the status of a conversation that is not open here, from what its

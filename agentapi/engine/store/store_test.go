@@ -364,9 +364,10 @@ func (f *full) Write(path string, data []byte, sync bool) error {
 	return f.Disk.Write(path, data, sync)
 }
 
+// Overwrite makes a file also on a full disk, which has room for a name and not for data.
 func (f *full) Overwrite(path string, data []byte) error {
 	if f.left--; f.left < 0 {
-		return errFull
+		return errors.Join(errFull, f.Disk.Overwrite(path, nil))
 	}
 	return f.Disk.Overwrite(path, data)
 }
