@@ -31,6 +31,16 @@ type Input struct {
 	// Ready is called before anything is sent, with all that is needed to
 	// follow the turn later. Its error ends the turn. May be nil.
 	Ready func(Baseline) error
+	// Fence, where there is one, is called between the message and its run. Its
+	// error ends the turn before anything runs. The conversation must be an
+	// [agentapi.Fenced]; accepted actions are a run without a message, and Fence is
+	// called before it. A goal is not possible with it.
+	Fence func(ctx context.Context) error
+	// Started is called when the run was started after a Fence, with the call that
+	// interrupts whatever runs in the conversation: the run may have got another owner,
+	// or have ended, between the two. Its error ends the turn and leaves the run alone.
+	// Nil: nothing is to be checked.
+	Started func(ctx context.Context, interrupt func(context.Context) error) error
 	// Emit is called with every update, in order, one call at a time.
 	Emit func(Update)
 	// Details reports whether the caller wants tool calls described; it is called for each
