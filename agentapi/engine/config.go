@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/modelset"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/store/journal"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/team"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -100,6 +101,8 @@ type Config struct {
 	// TellsLeftOut says that whoever lists conversations tells which ones are damaged:
 	// then the log does not.
 	TellsLeftOut bool
+
+	journal *journal.Journal // of [New]
 }
 
 // Profile is an LLM profile that can be called.

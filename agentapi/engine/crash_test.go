@@ -67,6 +67,20 @@ func (m *mortal) Overwrite(path string, data []byte) error {
 	return errDead
 }
 
+// WriteAt counts as a write.
+func (m *mortal) WriteAt(path string, data []byte, at int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left--
+	switch {
+	case m.left > 0:
+		return m.Disk.WriteAt(path, data, at)
+	case m.left == 0 && m.after:
+		return errors.Join(m.Disk.WriteAt(path, data, at), errDead)
+	}
+	return errDead
+}
+
 // die ends all writes.
 func (m *mortal) die() {
 	m.mu.Lock()

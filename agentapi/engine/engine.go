@@ -10,6 +10,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/apierr"
@@ -20,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/pluginset"
 	"github.com/ohgw/ohgw/agentapi/engine/session"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/store/journal"
 	"github.com/ohgw/ohgw/agentapi/engine/storedagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/vault"
@@ -48,6 +50,7 @@ var _ agentapi.Backend = (*Backend)(nil)
 // New makes a backend. Close ends it.
 func New(given Config) *Backend {
 	cfg := given.complete()
+	cfg.journal = cfg.openJournal()
 	roster := &roster{cfg: cfg}
 	secrets := vault.New(vault.Config{Seal: cfg.Seal, Unseal: cfg.Unseal, HTTP: cfg.HTTP, BaseURL: cfg.BaseURL, Now: cfg.Now, Log: cfg.Log})
 	plugins := pluginset.New(pluginset.Config{
@@ -102,4 +105,17 @@ func (b *Backend) Pause(ctx context.Context, id string) error {
 }
 
 // Close interrupts all runs and closes all conversations.
-func (b *Backend) Close() error { return b.table.close() }
+func (b *Backend) Close() error { return errors.Join(b.table.close(), b.cfg.journal.Close()) }
+
+// openJournal opens the journal of the conversations; nil: the system has none.
+func (cfg *Config) openJournal() *journal.Journal {
+	if !store.Journals {
+		return nil
+	}
+	opts := cfg.storeOptions()
+	var disk store.Files = store.Disk{}
+	if opts.Files != nil {
+		disk = opts.Files
+	}
+	return journal.Open(journal.Config{Dir: cfg.Dir, Disk: disk, Now: cfg.Now, Restore: store.Restorer(cfg.Dir, opts), Log: cfg.Log})
+}

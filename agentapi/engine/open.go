@@ -113,7 +113,7 @@ func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agent
 }
 
 func (cfg *Config) storeOptions() store.Options {
-	return store.Options{Files: cfg.Files, Now: cfg.Now, Holder: cfg.Holder}
+	return store.Options{Files: cfg.Files, Journal: cfg.journal, Now: cfg.Now, Holder: cfg.Holder}
 }
 
 // Remove deletes a conversation, interrupting its run.

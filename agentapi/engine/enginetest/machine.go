@@ -35,6 +35,7 @@ type Machine struct {
 type inode struct {
 	data []byte // as the system has it
 	kept bool   // the disk has it, too
+	torn []byte // what the disk may have instead, of an addition that failed
 }
 
 // names are those of a directory. A directory in it has no inode.
@@ -115,6 +116,57 @@ func (m *Machine) Overwrite(path string, data []byte) error {
 	now, err := os.ReadFile(path)
 	m.files[path].data, m.files[path].kept = now, false
 	return err
+}
+
+// WriteAt writes over a file, and has the disk keep what it holds. Its name is not kept by that.
+func (m *Machine) WriteAt(path string, data []byte, at int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if m.files[path] == nil {
+		m.files[path] = &inode{data: was, kept: true}
+	}
+	if err := m.request(); err != nil {
+		m.files[path].torn = over(was, data[:len(data)/2], at)
+		return err
+	}
+	if err := m.Disk.WriteAt(path, data, at); err != nil {
+		return err
+	}
+	m.syncs++
+	m.files[path].data, m.files[path].kept = over(was, data, at), true
+	return nil
+}
+
+// over returns a file with data written over it.
+func over(file, data []byte, at int64) []byte {
+	file = append(slices.Clone(file), make([]byte, max(0, int(at)+len(data)-len(file)))...)
+	copy(file[at:], data)
+	return file
+}
+
+// SyncAll has the disk keep everything in a directory and below.
+func (m *Machine) SyncAll(dir string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.request(); err != nil {
+		return err
+	}
+	m.syncs++
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return m.keepNames(path)
+		case e.Type().IsRegular():
+			return m.keepFile(path)
+		}
+		return nil
+	})
 }
 
 // Sync has the disk keep the contents of files and the names of directories.
@@ -238,6 +290,9 @@ func (m *Machine) put(path string, n *inode, dice *rand.Rand) error {
 	data := n.data
 	if !n.kept {
 		data = data[:[]int{0, len(data) / 2, len(data)}[dice.IntN(3)]]
+	}
+	if n.torn != nil && dice.IntN(2) == 0 {
+		data = n.torn
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("restart: %w", err)

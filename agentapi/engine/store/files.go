@@ -29,6 +29,9 @@ type Files interface {
 	// Sync puts files on the disk that were written without, or the names in a
 	// directory.
 	Sync(paths []string) error
+	// WriteAt and SyncAll are those of a [journal.Disk].
+	WriteAt(path string, data []byte, at int64) error
+	SyncAll(dir string) error
 }
 
 // Disk is the real disk.
@@ -68,6 +71,22 @@ func (Disk) Overwrite(path string, data []byte) error {
 		return err
 	}
 	return errors.Join(h.write(data), h.close())
+}
+
+// WriteAt writes over a file, and waits for the disk.
+func (Disk) WriteAt(path string, data []byte, at int64) error {
+	h, err := open(path, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	err = h.seek(at)
+	if err == nil {
+		err = h.write(data)
+	}
+	if err == nil {
+		err = h.syncData()
+	}
+	return errors.Join(err, h.close())
 }
 
 // tempFile is where a file is written before it has its name. All events share

@@ -116,12 +116,12 @@ func (d *Dir) begin(events []event.Event) error {
 		if err := d.opts.Files.Write(path, data, false); err != nil {
 			return fmt.Errorf("copy event %s: %w", e.ID, err)
 		}
-		d.unsynced = append(d.unsynced, path)
+		d.unsynced = append(d.unsynced, unsynced{path: path})
 		d.add(e, name)
 	}
 	d.loaded = events
 	if len(events) > 0 {
-		d.unsynced = append(d.unsynced, d.eventsDir())
+		d.unsynced = append(d.unsynced, unsynced{path: d.eventsDir()})
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // handle is an open file. Most are opened for one write or one sync, for which
@@ -43,6 +45,30 @@ func (h handle) write(data []byte) error {
 
 func (h handle) sync() error {
 	return h.named("sync", again(func() error { return syscall.Fsync(h.fd) }))
+}
+
+// syncData waits as sync does, but not for what reading the data does not take, such as times.
+func (h handle) syncData() error {
+	return h.named("sync", again(func() error { return syscall.Fdatasync(h.fd) }))
+}
+
+func (h handle) seek(to int64) error {
+	_, err := syscall.Seek(h.fd, to, io.SeekStart)
+	return h.named("seek", err)
+}
+
+// Journals reports whether the system can put all that was written on the disk at once, which
+// a journal takes.
+const Journals = true
+
+// SyncAll waits until everything is on the disk that was written to the file system of dir.
+func (Disk) SyncAll(dir string) error {
+	h, err := open(dir, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	err = h.named("sync the file system of", again(func() error { return unix.Syncfs(h.fd) }))
+	return errors.Join(err, h.close())
 }
 
 // close closes the file once. It does not try again after an interrupt: the number

@@ -89,7 +89,7 @@ func (d *Dir) loadEvents() error {
 // waited for the disk, and an event must not outlive one that it comes after.
 func (d *Dir) doubtTail() {
 	for i := len(d.log) - 1; i >= 0; i-- {
-		d.unsynced = append(d.unsynced, filepath.Join(d.path, "events", d.log[i].name))
+		d.unsynced = append(d.unsynced, unsynced{path: filepath.Join(d.path, "events", d.log[i].name)})
 		if _, state := d.loaded[i].Body.(*event.StateUpdate); !state {
 			return
 		}
@@ -246,7 +246,7 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 			d.marker.unsure = true
 			d.Rest() // The next one counts again.
 		}
-		d.unsynced = slices.DeleteFunc(d.unsynced, func(p string) bool { return p == path })
+		d.unsynced = slices.DeleteFunc(d.unsynced, func(f unsynced) bool { return f.path == path })
 		return fmt.Errorf("append event: %w", err)
 	}
 	d.add(e, name)
@@ -263,13 +263,14 @@ func (d *Dir) write(path string, data []byte, durable bool) error {
 	if err := d.opts.Files.Write(path, data, false); err != nil {
 		return err
 	}
+	d.unsynced = append(d.unsynced, unsynced{path, data})
 	if !durable {
-		d.unsynced = append(d.unsynced, path)
 		return nil
 	}
-	paths := append(slices.Clone(d.unsynced), path, filepath.Dir(path))
-	if err := d.opts.Files.Sync(paths); err != nil {
-		return err
+	if !d.unsynced.journal(d.path, d.opts) {
+		if err := d.opts.Files.Sync(append(d.unsynced.paths(), filepath.Dir(path))); err != nil {
+			return err
+		}
 	}
 	d.unsynced = nil
 	return nil

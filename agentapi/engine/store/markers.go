@@ -202,7 +202,7 @@ func (d *Dir) catchUp() error {
 	}
 	for i, e := range events[:whole] {
 		d.add(e, files[i].name)
-		d.unsynced = append(d.unsynced, filepath.Join(dir, files[i].name))
+		d.unsynced = append(d.unsynced, unsynced{path: filepath.Join(dir, files[i].name)})
 	}
 	d.foreign = append(d.foreign, events[:whole]...)
 	return nil

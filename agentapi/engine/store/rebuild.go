@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/store/journal"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -133,4 +134,87 @@ func (d *Dir) readMeta(now time.Time) error {
 		}
 	}
 	return d.SaveMeta(Meta{Created: d.created(now), Updated: now})
+}
+
+// Restorer returns what makes the files of events that a journal has and the disk has lost. A
+// conversation that was removed stays so. A [*HeldError] means that another process has it.
+//
+// Where another program has gone on behind the last event that the disk had, the log is its:
+// what the journal has from there on is in no log any more.
+func Restorer(root string, opts Options) func(conversation string, records []journal.Record) error {
+	opts = opts.withDefaults()
+	return func(conversation string, records []journal.Record) error {
+		dir := filepath.Join(root, filepath.FromSlash(conversation))
+		if !exists(filepath.Join(dir, stateFile)) {
+			return nil
+		}
+		lost, err := lostOf(dir, records)
+		if err != nil || len(lost) == 0 {
+			return err
+		}
+		lease, err := claim(dir, opts)
+		if err != nil {
+			return err
+		}
+		if lost, err = lostOf(dir, records); err == nil { // now that no other process writes
+			err = putBack(dir, lost, opts.Files)
+		}
+		return errors.Join(err, lease.release())
+	}
+}
+
+// lostOf returns the records whose files are not there, or damaged.
+func lostOf(dir string, records []journal.Record) (lost []journal.Record, err error) {
+	names, err := readNames(filepath.Join(dir, "events"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	at := make(map[int]string, len(names))
+	for _, name := range names {
+		if i, ok := eventIndex(name); ok {
+			at[i] = name
+		}
+	}
+	buf := make([]byte, 0, readBuffer)
+	for _, r := range records {
+		i, ok := eventIndex(r.Event)
+		if !ok {
+			return nil, fmt.Errorf("%w: the journal names an event %q", ErrCorrupt, r.Event)
+		}
+		name, taken := at[i]
+		if taken && name != r.Event {
+			break
+		}
+		if taken {
+			if _, buf, err = readEvent(filepath.Join(dir, "events", name), buf); err == nil {
+				continue
+			}
+		}
+		if taken && !errors.Is(err, ErrCorrupt) {
+			return nil, err
+		}
+		lost = append(lost, r)
+	}
+	return lost, nil
+}
+
+// putBack writes files of events, and waits for the disk.
+func putBack(dir string, lost []journal.Record, files Files) error {
+	events := filepath.Join(dir, "events")
+	err := files.MkdirAll(events)
+	paths := []string{dir, events}
+	for _, r := range lost {
+		path := filepath.Join(events, r.Event)
+		if err == nil {
+			err = files.Write(path, r.Data, false)
+		}
+		paths = append(paths, path)
+	}
+	if err == nil {
+		err = files.Sync(paths)
+	}
+	if err != nil {
+		return fmt.Errorf("restore events: %w", err)
+	}
+	return nil
 }

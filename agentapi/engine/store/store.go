@@ -30,6 +30,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/store/journal"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/filelock"
 )
@@ -71,8 +72,10 @@ type Options struct {
 	// Unkept is given to a conversation that is not kept yet, or does not have to be. Nil: it
 	// is kept, also one that was not until now.
 	Unkept *Unkept
-	Now    func() time.Time
-	Holder Holder
+	// Journal puts events on the disk; nil: [Files.Sync] puts their files there.
+	Journal *journal.Journal
+	Now     func() time.Time
+	Holder  Holder
 }
 
 // Dir is an open conversation. It is not safe for concurrent use: its
@@ -95,7 +98,40 @@ type Dir struct {
 	foreign []event.Event
 	marker  marker
 	// unsynced are files and directories that may not be on the disk yet.
-	unsynced []string
+	unsynced unsyncedFiles
+}
+
+// unsyncedFiles are files and directories that may not be on the disk yet.
+type unsyncedFiles []unsynced
+
+type unsynced struct {
+	path string
+	data []byte // of an event that was written here; nil: the file has it
+}
+
+func (files unsyncedFiles) paths() []string {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// journal puts the files of a conversation into the journal, and reports whether it has them: it
+// has events that were written here. The caller waits for the files otherwise.
+func (files unsyncedFiles) journal(dir string, opts Options) bool {
+	conversation, ok := opts.Journal.Name(dir)
+	if !ok || opts.Unkept.passes() {
+		return false
+	}
+	records := make([]journal.Record, len(files))
+	for i, f := range files {
+		if f.data == nil {
+			return false
+		}
+		records[i] = journal.Record{Conversation: conversation, Event: filepath.Base(f.path), Data: f.data}
+	}
+	return opts.Journal.Keep(records...) == nil
 }
 
 // Path is the directory of conversation id below root.
@@ -117,7 +153,7 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		return nil, err
 	}
 	d.State.PersistenceDir = d.path
-	err := opts.unkept(d.path)
+	err := errors.Join(opts.Journal.Forget(d.path), opts.unkept(d.path))
 	if err == nil {
 		err = errors.Join(opts.Files.Mkdir(d.eventsDir()), meta.begin(d))
 	}
@@ -134,10 +170,10 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err == nil && len(events) > 0 {
 		err = d.whole()
 	}
-	d.unsynced = append([]string{root, filepath.Join(d.path, metaFile), filepath.Join(d.path, stateFile), d.path}, d.unsynced...)
+	d.unsynced = append(unsyncedFiles{{path: root}, {path: filepath.Join(d.path, metaFile)}, {path: filepath.Join(d.path, stateFile)}, {path: d.path}}, d.unsynced...)
 	d.twins = twins{}
 	if err == nil && len(events) > 0 {
-		err = opts.Files.Sync(d.unsynced)
+		err = opts.Files.Sync(d.unsynced.paths())
 		d.unsynced = nil
 	}
 	if err != nil {

@@ -108,6 +108,14 @@ func (u *Unkept) Sync(paths []string) error {
 	return u.files.Sync(paths)
 }
 
+// WriteAt serves journals, which have no events of a conversation that is not kept.
+func (u *Unkept) WriteAt(path string, data []byte, at int64) error {
+	return u.files.WriteAt(path, data, at)
+}
+
+// SyncAll serves journals, too.
+func (u *Unkept) SyncAll(dir string) error { return u.files.SyncAll(dir) }
+
 // Keep puts the conversation on the disk, and has it kept from now on. It may be called at any
 // time, by any goroutine; a second call does nothing.
 func (u *Unkept) Keep() error {
