@@ -125,7 +125,11 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 			if len(r.After) <= len(r.Before) {
 				t.Errorf("%d events, and %d after Python's turn", len(r.Before), len(r.After))
 			}
-			w.llm.Reply(llmtest.Finish("ours again"))
+			ours := []llmtest.Reply{llmtest.Finish("ours again")}
+			if name == "hooks" { // the agent of its hook begins each process; finish is a call that hooks look at
+				ours = []llmtest.Reply{llmtest.Finish(`{"decision":"allow"}`), llmtest.Text("ours again")}
+			}
+			w.llm.Reply(ours...)
 			if res := w.say("go on"); res.Answer != "ours again" {
 				t.Errorf("our turn: %+v", res)
 			}
