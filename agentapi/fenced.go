@@ -14,8 +14,10 @@ type Fenced interface {
 	Append(ctx context.Context, m Message) error
 
 	// Start starts the run that answers the messages which were appended. It does
-	// nothing where that run goes on already, or has finished: a caller that does
-	// not know whether a Start has arrived may call it again. ErrFull where the backend has
-	// no room for the run: the message stays in the log, and Start can be called again.
+	// nothing where that run goes on already, waits for confirmation, or has finished: a
+	// caller that does not know whether a Start has arrived may call it again. Nor does it
+	// do anything where there is no message. A run that was interrupted, or has failed, it
+	// starts again. ErrFull where the backend has no room for the run: the message stays in
+	// the log, and Start can be called again.
 	Start(ctx context.Context) error
 }

@@ -19,8 +19,9 @@ type FullError struct {
 	Stored bool
 	// Again waits until there is room, in the order in which runs were refused, and
 	// starts the run. Its error is ctx's if ctx ends before there is room: then
-	// nothing was started. What it has sent, it completes.
-	Again func(ctx context.Context) error
+	// nothing was started. What it has sent, it completes. Before, unless it is nil, is
+	// called before each attempt to start the run. Its error ends the wait, and is Again's.
+	Again func(ctx context.Context, before func(context.Context) error) error
 	// Err is the private cause. It is not in the chain: its kind is another one.
 	Err error
 }

@@ -159,12 +159,20 @@ func (c *conversation) take(do func() error) error {
 // full returns the error of a run that the server refused, for the cause err. Its Again
 // calls try once more when the server has room.
 func (c *conversation) full(stored bool, err error, try func(context.Context) error) error {
-	again := func(ctx context.Context) error {
-		err := c.backend.room.again(ctx, func() error { return try(context.WithoutCancel(ctx)) })
+	once := func(ctx context.Context, before func(context.Context) error) error {
+		if before != nil {
+			if err := before(ctx); err != nil {
+				return err
+			}
+		}
+		err := try(context.WithoutCancel(ctx))
 		if errors.Is(err, agentapi.ErrBusy) {
 			return nil // another client has started it
 		}
 		return err
+	}
+	again := func(ctx context.Context, before func(context.Context) error) error {
+		return c.backend.room.again(ctx, func() error { return once(ctx, before) })
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrFull, Msg: "The agent-server runs as many agents as it can. Try again later.",

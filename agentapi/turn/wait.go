@@ -22,7 +22,7 @@ func (d *driver) wait(ctx, life context.Context, full *agentapi.FullError) error
 	defer context.AfterFunc(life, cancel)()
 	d.emit(Update{Kind: Queue, Text: agentapi.WaitsForRoom})
 	defer d.emit(Update{Kind: Queue})
-	err := full.Again(limited)
+	err := full.Again(limited, nil)
 	if full.Stored && err != nil && errors.Is(err, limited.Err()) && life.Err() == nil {
 		d.mu.Lock()
 		d.withdrawn = true
