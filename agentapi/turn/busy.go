@@ -14,6 +14,12 @@ var errOccupied = &agentapi.Error{
 	Msg:  "An earlier run of the conversation did not stop when it was interrupted. Wait until it has ended, then send the message again.",
 }
 
+// errOthers is for a run of another client, where this turn does not wait for its end.
+var errOthers = &agentapi.Error{
+	Kind: agentapi.ErrBusy,
+	Msg:  "The conversation is running a request of another client; wait until that is done.",
+}
+
 // free reads the stream up to a state in which the conversation has no run,
 // and gives a reader of what follows and whether it had to wait. What another
 // run does meanwhile belongs to no turn of ours, messages of the user included.
@@ -23,7 +29,7 @@ func free(ctx context.Context, c agentapi.Conversation, stream agentapi.Stream, 
 		return r, false, err
 	}
 	if busy == nil {
-		return nil, false, &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running a request of another client; wait until that is done."}
+		return nil, false, errOthers
 	}
 	limited := ctx
 	if busy() {

@@ -18,6 +18,8 @@ import (
 type Reader struct {
 	baseline Baseline
 	fixed    bool // the baseline was given, not read from the stream
+	past     bool // what is read was left by another process, which may have died
+	twice    bool // the message may come twice before it is answered
 
 	began   bool // the user's message was seen
 	active  bool // the run was seen to run, or to fail before it did
@@ -49,7 +51,7 @@ type Reader struct {
 func NewReader(baseline *Baseline) *Reader {
 	r := &Reader{}
 	if baseline != nil {
-		r.baseline, r.fixed = *baseline, true
+		r.baseline, r.fixed, r.past = *baseline, true, true
 	}
 	return r
 }
@@ -151,11 +153,15 @@ func (r *Reader) logged(e event.Event) []Update {
 	case question && r.pursues():
 		r.ends.again()
 		r.ends.place(e)
-	case question && r.ends.ask(e, r.fixed), !question && r.ends.see(e):
+	case question && r.ends.ask(e, r.past && !r.again(m)), !question && r.ends.see(e):
 		return r.end()
 	}
 	return r.readOwn(e)
 }
+
+// again reports whether a message can be the turn's once more: two gateways may have sent
+// it, where one took the turn over from the other.
+func (r *Reader) again(m *event.Message) bool { return r.twice && r.baseline.has(m) }
 
 // end ends a turn of which only the log tells.
 func (r *Reader) end() []Update {

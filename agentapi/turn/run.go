@@ -70,6 +70,9 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (res Result, er
 // RunInto drives c as Run does, for callers that hold many turns: it keeps its stack for as
 // long as the turn takes, and has pointers on it.
 func RunInto(ctx context.Context, c agentapi.Conversation, in *Input, res *Result) error {
+	if err := fenceable(c, in); err != nil {
+		return err
+	}
 	if err := pursuable(ctx, c, in.Goal); err != nil {
 		return err
 	}
@@ -79,6 +82,9 @@ func RunInto(ctx context.Context, c agentapi.Conversation, in *Input, res *Resul
 	}
 	defer stream.Close()
 	d, err := prepared(ctx, c, stream, in)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return err
 	}
@@ -95,7 +101,7 @@ func prepared(ctx context.Context, c agentapi.Conversation, stream agentapi.Stre
 	if waited && in.Decision != nil && in.Decision.Accept {
 		in.Decision = nil // the user has not seen the actions that wait now
 	}
-	start, err := starter(ctx, c, r, *in)
+	start, err := starter(ctx, c, r, in)
 	if err != nil {
 		return nil, err
 	}
@@ -185,15 +191,12 @@ func Goes(ctx context.Context, c agentapi.Conversation, b Baseline) (bool, error
 }
 
 // starter prepares the conversation and returns the call that starts the run.
-func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
-	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }
-	if pursuer, ok := c.(agentapi.Pursuer); in.Goal != nil && ok {
-		send = func(ctx context.Context) error { return pursuer.Pursue(ctx, in.Message, *in.Goal) }
-	}
+func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in *Input) (func(context.Context) error, error) {
 	if r.Status() == event.Waiting {
-		if in.Decision != nil && in.Decision.Accept {
+		if in.accepts(r.Status()) {
 			r.Begin()
-			return func(ctx context.Context) error { return c.Decide(ctx, *in.Decision) }, nil
+			decision := *in.Decision
+			return fenced(c, in, func(ctx context.Context) error { return c.Decide(ctx, decision) }), nil
 		}
 		no := agentapi.Decision{Reason: noAnswer}
 		if in.Decision != nil && in.Decision.Reason != "" {
@@ -203,7 +206,7 @@ func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) 
 			return nil, fmt.Errorf("reject the pending actions: %w", err)
 		}
 	}
-	return send, nil
+	return sender(c, in), nil
 }
 
 // driver runs one turn: one goroutine reads, one starts the run, one stops it.
@@ -218,7 +221,7 @@ type driver struct {
 	usage Usage // that spent was called with
 
 	mu        sync.Mutex
-	uncertain error // start failed, and it is unknown how far it came
+	uncertain error // start failed, and it is unknown how far it came; or the run is not the turn's
 	stopping  bool
 	active    bool // as the reader's
 	started   bool // start said so, or the message is in the log
@@ -238,9 +241,6 @@ func oneByOne(emit func(Update)) func(Update) {
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
 
 func (d *driver) run(ctx context.Context, res *Result) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	// The run outlives ctx by the time it takes to interrupt it.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -274,6 +274,10 @@ func (d *driver) over(ctx context.Context, res *Result, err error) error {
 	if rescue.Of(err) != nil {
 		d.abandon(ctx)
 	}
+	if strange, ok := errors.AsType[*strangeError](d.uncertain); ok {
+		*res = Result{}
+		return strange.err
+	}
 	*res = d.reader.Result()
 	if errors.Is(err, errWithdrawn) {
 		res.Outcome = Interrupted
@@ -296,7 +300,7 @@ func (d *driver) abandon(ctx context.Context) {
 // nothing was started, and a client that believes it runs the agent again.
 func afterStart(err error) error {
 	e, ok := errors.AsType[*agentapi.Error](err)
-	if !ok || errors.Is(e.Kind, agentapi.ErrLost) || errors.Is(e.Kind, agentapi.ErrUncertain) {
+	if !ok || !notStarted(err) {
 		return err
 	}
 	return &agentapi.Error{Kind: agentapi.ErrLost, Msg: e.Msg, Err: err}
@@ -307,6 +311,13 @@ func (d *driver) begin(ctx, life context.Context, end context.CancelCauseFunc) {
 	err := rescue.Do(func() error { return d.start(life) })
 	if full, ok := errors.AsType[*agentapi.FullError](err); ok {
 		err = rescue.Do(func() error { return d.wait(ctx, life, full) })
+	}
+	if strange, ok := errors.AsType[*strangeError](err); ok {
+		d.mu.Lock()
+		d.uncertain = strange
+		d.mu.Unlock()
+		end(strange)
+		return
 	}
 	switch {
 	case err == nil:
