@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { waittest.Main(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true, Agents: true, Goals: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true, Agents: true, Goals: true, Fenced: true, Room: 10}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
@@ -27,12 +27,12 @@ func TestContractWithOldServers(t *testing.T) {
 	t.Parallel()
 	old := everything()
 	old.Kill = false // says nothing new, and takes seconds
-	old.KeyWords = false
+	old.KeyWords, old.Room = false, 0
 	for _, tt := range []struct {
 		version string
 		has     func(*backendtest.Features)
 	}{
-		{"1.55.0", func(*backendtest.Features) {}},
+		{"1.55.0", func(f *backendtest.Features) { f.Room = 10 }},
 		{"1.43.1", func(*backendtest.Features) {}},
 		{"1.37.0", func(f *backendtest.Features) { f.Goals = false }},
 		{"1.36.0", func(f *backendtest.Features) { f.Agents, f.Goals = false, false }},

@@ -57,6 +57,9 @@ func testContract(t *testing.T, version string) {
 	has, connections := everything(), true
 	has.KeyWords, has.Agents = minor(t, version) >= 58, minor(t, version) >= firstWithAgents
 	has.Goals = minor(t, version) >= firstWithGoals
+	if minor(t, version) < firstWithLimit {
+		has.Room = 0
+	}
 	switch version {
 	case agentservertest.Cloud: // a profile cannot say that its model sees images
 		has.Blind, connections = true, false
@@ -86,6 +89,9 @@ const firstWithTitles = 34
 
 // firstWithGoals is the first version that was seen to pursue goals.
 const firstWithGoals = 43
+
+// firstWithLimit is the first version that was seen to refuse runs above a limit.
+const firstWithLimit = 51
 
 // minor is the second number of a version.
 func minor(t *testing.T, version string) int {
@@ -247,7 +253,7 @@ func TestThirtyTurnsShareTheRoomOfARealServer(t *testing.T) {
 	t.Parallel()
 	const turns = 30
 	version, room := agentservertest.Wanted(), turns
-	if minor(t, version) >= 51 {
+	if minor(t, version) >= firstWithLimit {
 		room = 10
 	}
 	f := &realServers{version: version, plain: &shared{server: agentservertest.StartVersion(t, version)}}
@@ -372,7 +378,7 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 	t.Helper()
 	s := f.plain
 	switch {
-	case needs.Kill:
+	case needs.Kill, needs.Alone:
 		s = &shared{server: agentservertest.StartVersion(t, f.version)}
 	case needs.Confirm:
 		s = f.confirming

@@ -37,6 +37,7 @@ type Factory struct {
 type Needs struct {
 	Kill    bool // it is going to kill the server
 	Confirm bool // every action but finish waits for a confirmation
+	Alone   bool // it is going to take all the room of the server
 }
 
 // Features are what a backend can have or not.
@@ -50,6 +51,8 @@ type Features struct {
 	Kill    bool // the server can die and come back while we live
 	Agents  bool // agents are among its profiles
 	Goals   bool // a message can have a goal
+	Fenced  bool // a message and its run are two calls
+	Room    int  // how many runs the backend has room for at the same time; 0: no limit
 
 	// GoalsWait: a goal goes on after an action of it was confirmed. Without that, goals are
 	// refused where actions wait for a confirmation.
@@ -91,7 +94,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), goals(), condensations(), forks(), histories(), extensions(), losses())
+	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), goals(), condensations(), fences(), resumes(), forks(), histories(), extensions(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
