@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // everything is what an agent-server of today can do, and so its pool.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, Agents: true, Goals: true, KeyWords: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, Agents: true, Goals: true, KeyWords: true, Fenced: true, Room: 20}
 }
 
 func TestContractOverTwoServers(t *testing.T) {

@@ -29,6 +29,7 @@ func TestContractOverTwoRealServers(t *testing.T) {
 	}
 	has := everything()
 	has.Kill = false // two servers for each of those take minutes; the test below kills one
+	has.Room = 0     // as many for this
 	t.Run("contract", func(t *testing.T) {
 		backendtest.Run(t, backendtest.Factory{Has: has, New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 			t.Helper()

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -481,6 +482,54 @@ func TestAServerThatRefusesRunsHasFewerSlots(t *testing.T) {
 		}
 		if got[a0] > 1 {
 			t.Errorf("new conversations = %v, want at most one at the server with room for one", got)
+		}
+	})
+}
+
+// TestAServerThatRefusesAStartCountsAsFull has a server with room for one run, and one
+// with room for all. What the first one refuses waits there, and what is new goes to the
+// other one.
+func TestAServerThatRefusesAStartCountsAsFull(t *testing.T) {
+	t.Parallel()
+	bubble(t, 2, func(t *testing.T, w *world) {
+		w.stop()
+		w.servers[a0] = w.server(fakeserver.Options{MaxRuns: 1})
+		w.start()
+		var here []agentapi.Fenced // at the server with little room
+		for len(here) < 2 {
+			c := w.made(agentapi.OpenRequest{})
+			f, ok := c.(agentapi.Fenced)
+			if !ok {
+				t.Fatal("a conversation of the pool has no Append and no Start")
+			}
+			if err := f.Append(t.Context(), agentapi.Message{Text: "go"}); err != nil {
+				t.Fatal(err)
+			}
+			if w.at(c.Info().ID) == a0 {
+				here = append(here, f)
+			}
+		}
+		if err := here[0].Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		full, ok := errors.AsType[*agentapi.FullError](here[1].Start(t.Context()))
+		if !ok || !full.Stored {
+			t.Fatalf("the second Start is not refused")
+		}
+		if room := w.pool.Room(); room != 5 {
+			t.Errorf("room of the pool = %d, want 1 and the 4 slots of the other", room)
+		}
+		for range 3 {
+			if c := w.made(agentapi.OpenRequest{}); w.at(c.Info().ID) == a0 {
+				t.Error("a new conversation is at the server that is full")
+			}
+		}
+		if err := full.Again(t.Context(), nil); err != nil {
+			t.Errorf("Again: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if w.asked != 2 {
+			t.Errorf("the model was asked %d times, want 2", w.asked)
 		}
 	})
 }

@@ -106,9 +106,16 @@ func (w *world) addresses() []string {
 
 // add makes a server at an address.
 func (w *world) add(address string) *fakeserver.Server {
-	s := fakeserver.New(w.T, fakeserver.Options{InMemory: true, Model: w.think})
-	s.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: "http://llm.test/v1"})
+	s := w.server(fakeserver.Options{})
 	w.servers[address] = s
+	return s
+}
+
+// server makes a server that has no address yet.
+func (w *world) server(opts fakeserver.Options) *fakeserver.Server {
+	opts.InMemory, opts.Model = true, w.think
+	s := fakeserver.New(w.T, opts)
+	s.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: "http://llm.test/v1"})
 	return s
 }
 
