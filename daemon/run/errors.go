@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // Refusals of Admit. Nothing was started.
@@ -87,4 +88,17 @@ type TimeoutError struct{ After time.Duration }
 // Error says how long the run was allowed to take.
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the run was stopped after %s", e.After)
+}
+
+// guard calls f for a conversation. A panic of it is logged and goes no
+// further: nothing that waits for the job waits for f.
+func (c Config) guard(id string, f func()) {
+	c.broken(id, rescue.Do(func() error { f(); return nil }))
+}
+
+// broken logs err if it is a panic. Everything else is told by whoever has it.
+func (c Config) broken(id string, err error) {
+	if p := rescue.Of(err); p != nil {
+		c.Logger.Error("panic", "conversation_id", id, "panic", p.Error(), "stack", p.Stack())
+	}
 }

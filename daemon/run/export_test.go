@@ -46,7 +46,7 @@ func (m *Manager) Repeats(made []*Attachment, who Asker) (found, passed string) 
 		}
 	}
 	now := m.cfg.Now()
-	q := repeat.Question{Retry: who.Retry, Refused: who.Retry && m.refused.expects(who.Fingerprint, now)}
+	q := repeat.Question{Retry: who.Retry, Refused: who.Retry && m.refused.Expects(who.Fingerprint, now)}
 	if j, ok := all.Find(q, func(_ *job, revision string) bool { return revision != "1" }, now); ok {
 		passed = j.answerID
 	}

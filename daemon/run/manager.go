@@ -36,7 +36,7 @@ type Manager struct {
 	prints   map[Fingerprint]*repeat.Index[*job] // ended ones until they retire
 	keys     map[string]*job                     // by token and idempotency key, likewise
 	epoch    atomic.Uint64                       // counts what was taken out of keys
-	refused  refusals
+	refused  repeat.Refusals[Fingerprint]
 	retained int       // bytes that ended jobs keep
 	ended    list.List // of *job that have not retired, by their ends
 }
@@ -53,7 +53,7 @@ func New(cfg Config) (*Manager, error) {
 		prints: make(map[Fingerprint]*repeat.Index[*job]),
 		keys:   make(map[string]*job),
 
-		refused: make(refusals),
+		refused: make(repeat.Refusals[Fingerprint]),
 	}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	var err error
@@ -160,7 +160,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		return a, nil
 	}
 	if m.isFull(req.Token) {
-		m.refused.note(req.Fingerprint, m.cfg.Now())
+		m.refused.Note(req.Fingerprint, m.cfg.Now())
 		return nil, ErrQueueFull
 	}
 	if err := m.lineUp(&req); err != nil {
@@ -188,7 +188,7 @@ func (m *Manager) lineUp(req *Request) error {
 		return errForeign
 	}
 	if len(q.jobs) > maxConversationQueue {
-		m.refused.note(req.Fingerprint, m.cfg.Now())
+		m.refused.Note(req.Fingerprint, m.cfg.Now())
 		return ErrConversationBusy
 	}
 	for _, other := range q.jobs {
@@ -212,7 +212,7 @@ func (m *Manager) earlier(req Request, f found) (*job, error) {
 	}
 	j, refused := m.repeated(req.Asker, func(*job) string { return req.ProfileRevision })
 	if j == nil && refused {
-		m.refused.came(req.Fingerprint)
+		m.refused.Came(req.Fingerprint)
 	}
 	return j, nil
 }
@@ -263,7 +263,7 @@ func (m *Manager) finished(j *job) {
 	}
 	m.leave(j)
 	if j.life.wasRefused() {
-		m.refused.note(j.req.Fingerprint, m.cfg.Now())
+		m.refused.Note(j.req.Fingerprint, m.cfg.Now())
 	}
 	if !j.life.isRemembered() {
 		m.forget(j)

@@ -1,21 +1,13 @@
 package run
 
-import (
-	"time"
-
-	"github.com/ohgw/ohgw/daemon/run/repeat"
-)
-
-// refusedFor is how long a request that was refused, and of which nothing was
-// started, is expected to come again marked as a repeat.
-const refusedFor = 2 * time.Minute
+import "github.com/ohgw/ohgw/daemon/run/repeat"
 
 // repeated finds the job that a request without an idempotency key repeats, where
 // revision is that of the job's profile now. refused says that the request may be one
 // that was refused. The caller holds m.mu.
 func (m *Manager) repeated(who Asker, revision func(*job) string) (j *job, refused bool) {
 	now := m.cfg.Now()
-	q := repeat.Question{Retry: who.Retry, Refused: who.Retry && m.refused.expects(who.Fingerprint, now)}
+	q := repeat.Question{Retry: who.Retry, Refused: who.Retry && m.refused.Expects(who.Fingerprint, now)}
 	if jobs := m.prints[who.Fingerprint]; jobs != nil {
 		j, _ = jobs.Find(q, func(j *job, was string) bool { return was != revision(j) }, now)
 	}
