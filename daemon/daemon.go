@@ -32,7 +32,6 @@ import (
 	"github.com/ohgw/ohgw/daemon/conversations"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/metrics"
-	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -52,6 +51,9 @@ type Config struct {
 	Why      string
 	Version  string // of ohgw, for status
 	Revision string // the commit of this build, for metrics; may be empty
+
+	// Shared is what several gateways share that answer as one. Nil: this one is alone.
+	Shared *Shared
 
 	// Native answers OpenHands' own API to clients that may use it. Nil: nothing does.
 	// The daemon closes it.
@@ -104,12 +106,13 @@ func New(cfg Config) (*Daemon, error) {
 		Runs: func() (running, queued int) { s := d.Runs(); return s.Running, s.Queued }, Servers: serversOf(cfg.Backend),
 	}))
 	items := clientitems.Open(cfg.StateDir)
+	shared := cfg.Shared.orAlone(cfg.StateDir)
 	var err error
 	d.core.Runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: d.core.Logger, Now: d.core.Now,
 		MaxRuns: cfg.MaxRuns, BySlots: cfg.BySlots, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: d.core.WorkspacesDir(), Tidy: cfg.Tidy, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
-		Owners: conversations.Owners{Store: owners.Open(cfg.StateDir), Items: items}, Earlier: conversations.NewEarlier(items, d.core.Logger), Ended: completions.NewEnded(d.core),
+		Ledger: shared.Ledger, Owners: conversations.Owners{Owners: shared.Owners, Items: items}, Earlier: conversations.NewEarlier(items, d.core.Logger), Ended: completions.NewEnded(d.core),
 	})
 	if err != nil {
 		return nil, err

@@ -10,21 +10,20 @@ import (
 	"github.com/ohgw/ohgw/daemon/clientitems"
 	"github.com/ohgw/ohgw/daemon/gate"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // Owners forgets with the owner of a conversation what clients added to it.
 type Owners struct {
-	*owners.Store
+	run.Owners
 	Items *clientitems.Store
 }
 
 // Forget implements run.Owners: it deletes the items of a conversation and forgets
 // its owner.
 func (o Owners) Forget(conversation string) error {
-	return errors.Join(o.Items.Delete(conversation), o.Store.Forget(conversation))
+	return errors.Join(o.Items.Delete(conversation), o.Owners.Forget(conversation))
 }
 
 // added is what clients added to a conversation that is open to the caller; nil:

@@ -208,6 +208,9 @@ func Explain(err error) *Problem {
 		{run.ErrFloor, CodeForbiddenConfirm, "This API key needs a confirmation mode (ohgw tokens create NAME --confirm MODE) that the agent cannot set; upgrade the agent-server, or use another key."},
 		{run.ErrConfirmation, CodeForbiddenConfirm, "This API key may not lower the confirmation mode of the conversation; use the token \"default\", or one created with ohgw tokens create NAME --workspace DIR."},
 		{run.ErrDraining, CodeNotReady, "ohgw is shutting down; try again in a moment."},
+		{run.ErrReleased, CodeNotReady, "This ohgw is shutting down; another one continues the request. Send the same request again to get its answer."},
+		{run.ErrTakenOver, CodeNotReady, "Another ohgw has taken the request over. Send the same request again to get its answer."},
+		{run.ErrLedger, CodeNotReady, "The database that the gateways share does not answer, so nothing was started; try again in a moment."},
 		{run.ErrStopped, CodeRunInterrupted, "The request was cancelled before its run started."},
 		{run.ErrInterrupted, CodeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},
 		{run.ErrAbandoned, CodeRunInterrupted, "The run was stopped because its client disconnected; the conversation keeps the work done so far. Use a new Idempotency-Key to run it again."},
@@ -262,7 +265,11 @@ func (x *Exchange) WriteProblem(p *Problem) error {
 	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close") // the rest of the body is not wanted
 	}
-	if p.Row.RetryAfter > 0 {
+	switch {
+	case errors.Is(p.Cause, run.ErrReleased), errors.Is(p.Cause, run.ErrTakenOver): // the load balancer has another gateway
+		h.Set("Retry-After", "0")
+		h.Set("X-Should-Retry", "true")
+	case p.Row.RetryAfter > 0:
 		h.Set("Retry-After", strconv.Itoa(p.Row.RetryAfter))
 	}
 	if p.Row.Final {

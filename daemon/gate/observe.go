@@ -114,7 +114,8 @@ func (core *Core) BackendFailed(err error) {
 func ours(err error) bool {
 	_, late := errors.AsType[*run.TimeoutError](err)
 	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord) ||
-		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped)
+		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped) ||
+		errors.Is(err, run.ErrReleased) || errors.Is(err, run.ErrTakenOver) || errors.Is(err, run.ErrLedger)
 }
 
 // QuestionFailed counts a question to the backend that failed, and logs a panic in it.

@@ -160,6 +160,7 @@ func (m *Manager) emptied(ctx context.Context, conversation string) (release fun
 			return release, nil
 		}
 		m.halt(conversation)
+		m.peers.stop("", conversation, "")
 		select {
 		case <-limit.C:
 			return nil, ErrConversationBusy

@@ -131,6 +131,9 @@ func (a *Attachment) Delivered() {
 	}
 	a.job.delivery.delivered(a, a.job.m.cfg.Now())
 	a.job.m.review(a.job)
+	if a.job.share != nil {
+		a.job.share.delivered()
+	}
 }
 
 // Undelivered says that the last frame could not be written after all.
@@ -154,6 +157,9 @@ func (a *Attachment) close(owed bool) {
 		return
 	}
 	a.closed = true
+	if owed && a.job.share != nil {
+		a.job.share.left(false)
+	}
 	m := a.job.m
 	m.mu.Lock()
 	defer m.mu.Unlock()

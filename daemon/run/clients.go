@@ -32,6 +32,8 @@ func (j *job) lose(a *Attachment, owed, awaited bool) {
 	j.delivery.remove(a, owed)
 	switch {
 	case j.delivery.isWanted() || !j.life.goesOn():
+	case awaited && j.isShared():
+		j.share.p.teller.Beside(func() { j.m.cfg.guard(j.id, func() { j.share.abandon(j) }) })
 	case awaited:
 		j.life.halt(ErrAbandoned)
 	default:
@@ -41,6 +43,10 @@ func (j *job) lose(a *Attachment, owed, awaited bool) {
 
 // supersede interrupts the job if no client is attached to it.
 func (j *job) supersede() {
+	if j.isShared() { // other gateways are asked
+		j.share.p.teller.Beside(func() { j.m.cfg.guard(j.id, func() { j.share.abandon(j) }) })
+		return
+	}
 	j.delivery.mu.Lock()
 	defer j.delivery.mu.Unlock()
 	if !j.delivery.isWanted() && j.life.goesOn() {

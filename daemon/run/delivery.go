@@ -81,6 +81,13 @@ func (d *delivery) owing() int {
 	return n
 }
 
+// hungUp counts the clients that have, without the whole answer, and are not removed yet.
+func (d *delivery) hungUp() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.owing() - d.owed
+}
+
 // remove takes a client away. The caller holds d.mu.
 func (d *delivery) remove(a *Attachment, owed bool) {
 	delete(d.clients, a)

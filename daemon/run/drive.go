@@ -13,16 +13,8 @@ import (
 
 // drive runs the turn.
 func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
-	ctx := j.life.ctx
-	limit := j.req.Timeout
-	if limit == 0 {
-		limit = j.m.cfg.RunTimeout
-	}
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{After: limit})
-		defer cancel()
-	}
+	ctx, cancel := j.limited()
+	defer cancel()
 	ctx, bill := toll.Begin(ctx, j.req.Budget, j.m.cfg.InProcess, func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) })
 	defer bill.Close()
 	started := false
@@ -31,11 +23,23 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	return j.driven(ctx, res, started, err)
 }
 
+// limited returns the job's context with the time that its run may take.
+func (j *job) limited() (context.Context, context.CancelFunc) {
+	limit := j.req.Timeout
+	if limit == 0 {
+		limit = j.m.cfg.RunTimeout
+	}
+	if limit <= 0 {
+		return j.life.ctx, func() {}
+	}
+	return context.WithTimeoutCause(j.life.ctx, limit, &TimeoutError{After: limit})
+}
+
 // input returns what the turn begins with, and what it reports to. It sets started when the
 // message is about to be sent.
 func (j *job) input(ctx context.Context, conv agentapi.Conversation, bill *toll.Toll, started *bool) *turn.Input {
 	msg, decision := j.words(conv.Info(), bill.Meter())
-	return &turn.Input{
+	in := &turn.Input{
 		Message:  msg,
 		Goal:     j.req.Goal,
 		Decision: decision,
@@ -47,13 +51,17 @@ func (j *job) input(ctx context.Context, conv agentapi.Conversation, bill *toll.
 		},
 		Busy: func() bool { return j.busy(ctx, conv) },
 		Ready: func(b turn.Baseline) error {
-			if err := j.ready(b); err != nil {
+			if err := j.ready(b, msg); err != nil {
 				return err
 			}
 			*started, j.began = true, true
 			return nil
 		},
 	}
+	if j.share != nil {
+		j.share.fence(j, in)
+	}
+	return in
 }
 
 // driven returns the error of a turn that is over, and adds to its result what the turn does
@@ -99,14 +107,14 @@ func (j *job) words(info agentapi.Info, meter agentapi.Meter) (agentapi.Message,
 }
 
 // ready notes everywhere that the message is about to be sent.
-func (j *job) ready(b turn.Baseline) error {
+func (j *job) ready(b turn.Baseline, msg agentapi.Message) error {
 	if err := j.life.send(); err != nil {
 		return err
 	}
 	if err := j.req.Budget.Begin(j.id, b.Usage); err != nil {
 		return err
 	}
-	if err := j.m.records.begin(j, b); err != nil {
+	if err := j.noteBegin(b, msg); err != nil {
 		return err
 	}
 	if j.req.Observer != nil {
@@ -126,6 +134,14 @@ func (j *job) ready(b turn.Baseline) error {
 	return nil
 }
 
+// noteBegin notes the run where it is looked for when its key comes again.
+func (j *job) noteBegin(b turn.Baseline, msg agentapi.Message) error {
+	if j.share != nil {
+		return j.share.sending(j, b, msg)
+	}
+	return j.m.records.begin(j, b)
+}
+
 // isUnsent reports whether err is that of a turn which was stopped after it was
 // noted, and before it sent anything.
 func isUnsent(err error) bool {
@@ -137,6 +153,7 @@ func nothingStarted(err error) bool {
 	for _, kind := range []error{
 		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
 		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound, agentapi.ErrSandbox, agentapi.ErrTooLong,
+		ErrLedger, ErrTakenOver,
 	} {
 		if errors.Is(err, kind) {
 			return true

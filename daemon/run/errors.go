@@ -19,6 +19,13 @@ var (
 	ErrQueueFull = errors.New("too many agents are running")
 	// ErrConversationBusy: too many requests are waiting for this conversation.
 	ErrConversationBusy = errors.New("too many requests are waiting for this conversation")
+	// ErrLedger: what the gateways share cannot be asked, or does not answer.
+	ErrLedger = errors.New("the shared state does not answer")
+	// ErrTakenOver: another gateway has the run. A client that asks again gets its answer.
+	ErrTakenOver = errors.New("another gateway has taken the request over")
+	// ErrReleased: this gateway is shutting down. Another one has the run, or its place in the
+	// queue, for a client that asks again.
+	ErrReleased = errors.New("shutting down; another gateway continues the request")
 	// ErrKeyConflict: the idempotency key was used for a different request.
 	ErrKeyConflict = errors.New("the idempotency key was used for a different request")
 	// ErrRecord: the record of an idempotency key cannot be kept, so the run

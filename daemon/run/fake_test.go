@@ -143,6 +143,7 @@ type conv struct {
 	status  event.Status
 	streams []*streamtest.Stream
 	texts   []string // user messages
+	asks    bool     // the last one has no run yet
 	stops   int      // interrupts of a run
 	napping int      // the number of the run that naps
 }
@@ -218,41 +219,67 @@ func (c *conv) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 	return s, nil
 }
 
-func (c *conv) Send(_ context.Context, m agentapi.Message) error {
-	c.b.mu.Lock()
-	c.b.runs++
-	number := c.b.runs
-	c.b.asked = append(c.b.asked, m.Text)
-	c.b.mu.Unlock()
+func (c *conv) Send(ctx context.Context, m agentapi.Message) error {
+	if err := c.Append(ctx, m); err != nil {
+		return err
+	}
+	return c.Start(ctx)
+}
+
+// Append adds a message to the log and starts nothing.
+func (c *conv) Append(_ context.Context, m agentapi.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.texts = append(c.texts, m.Text)
 	c.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
+	c.asks = true
+	return nil
+}
+
+// Start starts the run that answers what was appended, if there is something that no run has
+// answered.
+func (c *conv) Start(context.Context) error {
+	c.b.mu.Lock()
+	defer c.b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.asks || c.status == event.Running {
+		return nil
+	}
+	text := c.texts[len(c.texts)-1]
+	c.asks = false
+	c.b.runs++
+	c.b.asked = append(c.b.asked, text)
+	return c.answers(text, c.b.runs)
+}
+
+// answers does what a message says, in the run of this number. The caller holds c.mu.
+func (c *conv) answers(text string, number int) error {
 	c.set(event.Running)
 	switch {
-	case strings.HasPrefix(m.Text, "wait"):
+	case strings.HasPrefix(text, "wait"):
 		piece := "partly"
 		c.publish(event.SourceAgent, &event.Delta{Content: &piece})
-	case strings.HasPrefix(m.Text, "nap"):
+	case strings.HasPrefix(text, "nap"):
 		var ms int
-		if _, err := fmt.Sscanf(m.Text, "nap %d", &ms); err != nil {
+		if _, err := fmt.Sscanf(text, "nap %d", &ms); err != nil {
 			return err
 		}
 		c.napping = number
-		time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { c.wake(number, m.Text) })
-	case strings.HasSuffix(m.Text, "long"):
+		time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { c.wake(number, text) })
+	case strings.HasSuffix(text, "long"):
 		c.answer(strings.Repeat("x", 1<<20))
-	case strings.HasSuffix(m.Text, "many"):
+	case strings.HasSuffix(text, "many"):
 		piece := strings.Repeat("0123456789", 100)
 		for range 1000 {
 			c.publish(event.SourceAgent, &event.Delta{Content: &piece})
 		}
 		c.answer(strings.Repeat(piece, 1000))
-	case strings.HasPrefix(m.Text, "fail"):
+	case strings.HasPrefix(text, "fail"):
 		c.publish(event.SourceEnvironment, &event.ConversationError{Code: "LLMAuthenticationError", Detail: "no"})
 		c.end(event.Failed)
 	default:
-		c.answer("re: " + m.Text)
+		c.answer("re: " + text)
 	}
 	return nil
 }

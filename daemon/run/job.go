@@ -26,6 +26,7 @@ type job struct {
 	answerID string    // names the answer, at each delivery
 	created  time.Time // of the answer, likewise
 	follow   *record   // the turn was started by an earlier process; nil: by us
+	share    *share    // what several gateways share of it; nil: nothing
 	before   []*job    // runs of the conversation that this one takes the place of
 
 	life     life
@@ -46,14 +47,18 @@ type job struct {
 	retained int // bytes that the ended job keeps
 }
 
-// newJob makes a job, which follows the turn of a record if there is one.
-func (m *Manager) newJob(req Request, follow *record) *job {
+// newJob makes a job, which follows the turn of a record if there is one, and has a share
+// if there are several gateways.
+func (m *Manager) newJob(req Request, follow *record, s *share) *job {
 	now := m.cfg.Now()
 	j := &job{
-		m: m, req: req, follow: follow, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
+		m: m, req: req, follow: follow, share: s, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
 		life: newLife(m.life, now), delivery: newDelivery(req, m.cfg.MaxLog),
 	}
 	j.req.Gone = nil // the attachment has it, for as long as the client is there
+	if s != nil {
+		j.id, j.answerID, j.created = s.conversation, s.about.Answer, s.about.Created
+	}
 	if j.id == "" {
 		j.id = newID()
 	}
@@ -94,18 +99,19 @@ func (j *job) work(res *turn.Result) error {
 	if j.isReplay() {
 		return j.replayRecord(res)
 	}
+	if j.share != nil && j.share.there {
+		if over, err := j.share.accompany(j, res); over {
+			return err
+		}
+	}
 	release, err := j.m.wait(j.life.ctx, j)
 	if err != nil {
 		return j.early(err)
 	}
 	defer release()
 	j.life.admit(j.m.cfg.Now())
-	for _, other := range j.before {
-		select {
-		case <-other.life.over:
-		case <-j.life.ctx.Done():
-			return j.early(j.life.ctx.Err())
-		}
+	if err := j.awaitBefore(); err != nil {
+		return j.early(err)
 	}
 	if j.follow == nil {
 		if err := j.req.Budget.Check(); err != nil { // waiting may have used it up
@@ -121,10 +127,33 @@ func (j *job) work(res *turn.Result) error {
 	}
 	defer conv.Close()
 	close(j.life.opened)
-	if j.follow != nil {
-		return j.rejoin(conv, res)
+	return j.runIn(conv, res)
+}
+
+// awaitBefore waits for the runs that the job takes the place of.
+func (j *job) awaitBefore() error {
+	for _, other := range j.before {
+		select {
+		case <-other.life.over:
+		case <-j.life.ctx.Done():
+			return j.life.ctx.Err()
+		}
 	}
-	return j.drive(conv, res)
+	return nil
+}
+
+// runIn runs the turn, or follows the one that was begun before.
+func (j *job) runIn(conv agentapi.Conversation, res *turn.Result) error {
+	if j.share != nil {
+		conv = j.share.in(j, conv)
+	}
+	switch {
+	case j.follow == nil:
+		return j.drive(conv, res)
+	case j.isShared():
+		return j.share.resume(j, conv, res)
+	}
+	return j.rejoin(conv, res)
 }
 
 // isReplay reports whether the job only reads the record of a run that is over.
@@ -170,6 +199,9 @@ func (j *job) conclude(res *turn.Result, err error) {
 	})
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
+	if j.share != nil && !j.share.settled {
+		return // it goes on elsewhere
+	}
 	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
 		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
 	}
@@ -177,7 +209,7 @@ func (j *job) conclude(res *turn.Result, err error) {
 
 // pay has all that the run took counted, also by what came after its last step.
 func (j *job) pay(res *turn.Result, err error) {
-	if !j.isReplay() {
+	if !j.isReplay() && (j.share == nil || j.isShared()) { // another gateway pays for what it runs
 		j.req.Budget.Close(res.Usage, goesOn(err))
 	}
 }
@@ -201,7 +233,7 @@ func (j *job) observeEnd(res *turn.Result, err error) {
 
 // reportEnd calls Config.Ended with the end of a run.
 func (j *job) reportEnd(res *turn.Result, err error) {
-	if j.m.cfg.Ended == nil || j.isReplay() {
+	if j.m.cfg.Ended == nil || j.isReplay() || j.share != nil && !j.isShared() {
 		return
 	}
 	now := j.m.cfg.Now()
@@ -221,7 +253,9 @@ func (j *job) reportEnd(res *turn.Result, err error) {
 func (j *job) finish(res turn.Result, err error) {
 	// On disk before any client sees it: a key whose answer was read once must
 	// not run again. One that was given up may have another job by now.
-	if !j.life.gaveUp() {
+	if j.share != nil {
+		j.share.settle(j, res, err)
+	} else if !j.life.gaveUp() {
 		if recErr := rescue.Do(func() error { return j.m.records.end(j, res, err) }); recErr != nil {
 			j.m.cfg.Logger.Error("cannot complete idempotency record", "conversation_id", j.id, "err", recErr)
 		}

@@ -93,6 +93,13 @@ func (l *life) send() error {
 	return nil
 }
 
+// isSent reports whether the message is about to be sent, or was.
+func (l *life) isSent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent
+}
+
 // gaveUp reports whether the job was stopped before it sent anything: nothing of
 // it will ever run.
 func (l *life) gaveUp() bool {
@@ -147,11 +154,11 @@ func (l *life) failedEarly() error {
 }
 
 // wasRefused reports whether the job ended before it started anything, without
-// having been stopped.
+// having been stopped. What another gateway may continue was not refused.
 func (l *life) wasRefused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return isEarly(l.err) && !l.stopped
+	return isEarly(l.err) && !l.stopped && !isElsewhere(l.err)
 }
 
 // isRemembered reports whether an ended job can answer a repeat at all.

@@ -19,6 +19,7 @@ type Manager struct {
 	cfg      Config
 	records  *records
 	oneShots *oneShots
+	peers    *peers // nil: this process is the only gateway
 
 	unattended *unattended
 
@@ -63,14 +64,19 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
 	m.chores.Go(func() { m.records.sweep(m.life) })
+	if m.peers = openPeers(m); m.peers != nil {
+		m.chores.Go(func() { m.peers.reap(m.life) })
+	}
 	return m, nil
 }
 
 // Drain refuses new requests and waits for the running jobs. Those that have
-// not ended when ctx does are interrupted.
+// not ended when ctx does are interrupted. With a ledger they are left to the other
+// gateways, and those that wait at once.
 func (m *Manager) Drain(ctx context.Context) {
 	m.mu.Lock()
 	m.draining = true
+	m.peers.releaseWaiting()
 	m.mu.Unlock()
 	idle := make(chan struct{})
 	go func() { // ends with the last job, at the latest when they are interrupted
@@ -80,7 +86,7 @@ func (m *Manager) Drain(ctx context.Context) {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-		m.end(ErrInterrupted)
+		m.end(m.peers.farewell())
 		<-idle
 	}
 }
@@ -91,7 +97,7 @@ func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
-	m.end(ErrInterrupted)
+	m.end(m.peers.farewell())
 	m.wg.Wait()
 	m.mu.Lock()
 	for m.ended.Len() > 0 {
@@ -99,6 +105,7 @@ func (m *Manager) Close() error {
 	}
 	m.mu.Unlock()
 	m.chores.Wait()
+	m.peers.close()
 	return m.oneShots.close()
 }
 
@@ -106,10 +113,14 @@ func (m *Manager) Close() error {
 // Before it reads the answer of a request that continues a conversation, it calls
 // [Attachment.Opened], so that what has no effect is known.
 //
-// Errors: ErrGone, ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict.
+// Errors: ErrGone, ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict. With a
+// ledger also ErrLedger, and ErrReleased in place of ErrDraining.
 func (m *Manager) Admit(req Request) (*Attachment, error) {
 	if err := m.foreign(req); err != nil {
 		return nil, err
+	}
+	if m.peers != nil {
+		return m.peers.admit(req)
 	}
 	if req.IdempotencyKey == "" {
 		return m.admit(req, found{})
@@ -166,7 +177,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	if err := m.lineUp(&req); err != nil {
 		return nil, err
 	}
-	j = m.newJob(req, nil)
+	j = m.newJob(req, nil, nil)
 	if l := m.queues[req.Origin]; req.Origin != "" && l != nil {
 		j.before = l.leave(req.Token)
 	}
@@ -187,7 +198,7 @@ func (m *Manager) lineUp(req *Request) error {
 	if foreignQueue(*req, q) {
 		return errForeign
 	}
-	if len(q.jobs) > maxConversationQueue {
+	if m.peers == nil && len(q.jobs) > maxConversationQueue { // else the ledger has counted
 		m.refused.Note(req.Fingerprint, m.cfg.Now())
 		return ErrConversationBusy
 	}
@@ -237,7 +248,7 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 	if rec.readable && rec.fingerprint != req.Fingerprint {
 		return nil, ErrKeyConflict
 	}
-	j := m.newJob(req, rec)
+	j := m.newJob(req, rec, nil)
 	m.start(j)
 	return j, nil
 }

@@ -171,7 +171,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	// A one-shot that is removed at once has nothing to be closed for first.
 	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
-		ID: j.id, New: (j.req.ConversationID == "" || j.req.Made) && j.follow == nil, Once: once, OneShot: j.oneShot(), Unkept: j.oneShot() && j.req.IdempotencyKey == "",
+		ID: j.id, New: j.isNew(), Once: once, OneShot: j.oneShot(), Unkept: j.oneShot() && j.req.IdempotencyKey == "",
 		Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace, ReadOnly: j.req.ReadOnly,
 		Progress: func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) },
 	})

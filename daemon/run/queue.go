@@ -60,7 +60,13 @@ func (m *Manager) enter(j *job) (waits bool) {
 		m.queues[j.id] = l
 	}
 	l.jobs = append(l.jobs, j)
-	if len(l.jobs) > 1 || l.cleared {
+	switch {
+	case l.cleared:
+		return true
+	case m.peers != nil: // the ledger says who is first
+		close(j.life.turn)
+		return false
+	case len(l.jobs) > 1:
 		return true
 	}
 	m.head(j)
@@ -86,7 +92,7 @@ func (m *Manager) leave(j *job) {
 			continue
 		}
 		l.jobs = append(l.jobs[:i], l.jobs[i+1:]...)
-		if i == 0 && len(l.jobs) > 0 && !l.cleared {
+		if i == 0 && len(l.jobs) > 0 && !l.cleared && m.peers == nil {
 			m.head(l.jobs[0])
 		}
 		break
@@ -114,7 +120,13 @@ func (m *Manager) clear(id string) (release func(), ok bool) {
 			delete(m.queues, id)
 			return
 		}
-		m.head(l.jobs[0])
+		if m.peers == nil {
+			m.head(l.jobs[0])
+			return
+		}
+		for _, j := range l.jobs {
+			close(j.life.turn)
+		}
 	}, true
 }
 
@@ -138,6 +150,9 @@ func (m *Manager) place(j *job) int {
 
 // wait returns when j may run, with the function that gives its slot back.
 func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
+	if j.share != nil {
+		return m.peers.wait(ctx, j)
+	}
 	if err := j.waitFor(ctx, j.life.turn, "Waiting for an earlier request to this conversation"); err != nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()

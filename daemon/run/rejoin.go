@@ -30,6 +30,10 @@ func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
 		select {
 		case <-life.Done():
 		case <-j.life.ctx.Done():
+			if errors.Is(context.Cause(j.life.ctx), ErrReleased) { // another gateway has it
+				end(ErrReleased)
+				return
+			}
 			interrupt(life, end, conv)
 		}
 	})
@@ -75,6 +79,8 @@ func stoppedBy(cause error, started bool, outcome turn.Outcome, err error) error
 		return err
 	}
 	switch stopped := errors.Is(cause, ErrStopped); {
+	case errors.Is(cause, ErrReleased): // the run was left alone
+		return cause
 	case stopped && err == nil: // as was asked for: an answer
 	case started != stopped && !errors.Is(err, agentapi.ErrLost):
 		return cause
@@ -94,13 +100,18 @@ type Past struct {
 // no more than a token, a profile and an observer. The caller must Close the
 // attachment. A turn whose run is gone ends with ErrInterrupted.
 func (m *Manager) Rejoin(req Request, p Past) (*Attachment, error) {
+	if m.peers != nil {
+		if a, err := m.peers.rejoin(req, p); !errors.Is(err, errInLog) {
+			return a, err
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.draining {
 		return nil, ErrDraining
 	}
 	req.ConversationID, req.Detach = p.Conversation, true
-	j := m.newJob(req, &record{readable: true, conversation: p.Conversation, answer: p.Answer, created: p.Created, baseline: p.Base, started: p.Created})
+	j := m.newJob(req, &record{readable: true, conversation: p.Conversation, answer: p.Answer, created: p.Created, baseline: p.Base, started: p.Created}, nil)
 	a := j.attach(nil)
 	m.start(j)
 	return a, nil

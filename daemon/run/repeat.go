@@ -48,6 +48,7 @@ func (m *Manager) forget(j *job) {
 		delete(m.prints, j.req.Fingerprint)
 	}
 	j.entry = nil
+	m.peers.forget(j)
 	if key := recordKey(j.req.Token, j.req.IdempotencyKey); m.keys[key] == j {
 		delete(m.keys, key)
 		m.epoch.Add(1)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run/ledger"
 	"github.com/ohgw/ohgw/daemon/run/toll"
 )
 
@@ -63,6 +64,11 @@ type Config struct {
 	// Earlier is what clients said in a conversation outside of its runs, for a
 	// message that is about to be sent there. May be nil.
 	Earlier func(conversation, message string) Earlier
+
+	// Ledger is what several gateways share that answer as one: it says which run answers a
+	// request, which gateway looks after it, and when it may begin. Nil: this process is the
+	// only gateway.
+	Ledger ledger.Ledger
 
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.
@@ -331,7 +337,11 @@ type Stats struct {
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Stats{Running: m.slots.Used(), Queued: m.active - m.slots.Used()}
+	running := m.slots.Used()
+	if m.peers != nil {
+		running = m.peers.running
+	}
+	return Stats{Running: running, Queued: m.active - running}
 }
 
 // Remembered counts the jobs that could still answer a request.

@@ -19,13 +19,21 @@ var ErrStopped = errors.New("stopped before the run began")
 // token. Stop returns how many it stopped.
 func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.queues[conversation]
+	n := m.queues[conversation].stop(token, key)
+	m.mu.Unlock()
+	return max(n, m.peers.stop(token, conversation, key))
+}
+
+// stop stops the jobs of a queue as [Manager.Stop] does. A nil queue has none. The caller
+// holds the manager's mutex.
+func (l *conversationQueue) stop(token, key string) (n int) {
 	if l == nil {
 		return 0
 	}
-	n := 0
 	for _, j := range l.jobs {
+		if j.share != nil && !j.isShared() { // it ends with the run
+			continue
+		}
 		if (token == "" || j.req.Token == token) && (key == "" || j.req.IdempotencyKey == key) && j.life.halt(ErrStopped) {
 			n++
 		}
@@ -37,13 +45,19 @@ func (m *Manager) Stop(token, conversation, key string) int {
 // [Manager.Stop] does, and reports whether it was going on or waiting.
 func (m *Manager) StopAnswer(conversation, answer string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	q := m.queues[conversation]
-	if q == nil {
+	here := m.queues[conversation].stopAnswer(answer)
+	m.mu.Unlock()
+	return m.peers.stopAnswer(conversation, answer) || here
+}
+
+// stopAnswer stops the job of a queue that gives an answer. The caller holds the manager's
+// mutex.
+func (l *conversationQueue) stopAnswer(answer string) bool {
+	if l == nil {
 		return false
 	}
-	for _, j := range q.jobs {
-		if j.answerID == answer {
+	for _, j := range l.jobs {
+		if j.answerID == answer && (j.share == nil || j.isShared()) {
 			return j.life.halt(ErrStopped)
 		}
 	}

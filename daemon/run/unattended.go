@@ -47,7 +47,7 @@ const keepMarks = 24 * time.Hour
 
 func openUnattended(cfg Config) (*unattended, error) {
 	u := &unattended{ends: cfg.InProcess, log: cfg.Logger, runs: make(map[string]runMark)}
-	if cfg.StateDir == "" {
+	if cfg.StateDir == "" || cfg.Ledger != nil { // a run of a gateway that died is in the ledger
 		return u, nil
 	}
 	u.dir = filepath.Join(cfg.StateDir, "running")

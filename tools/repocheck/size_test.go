@@ -65,7 +65,7 @@ var wide = map[string]int{
 	"agentapi/agentserver":         33, // one conversation of an agent-server, in its steps
 	"agentapi/engine/conversation": 33, // the parts of an open conversation: docs/adr/0039
 	"agentapi/engine/llm":          29, // one client of models, and what each provider needs
-	"daemon/run":                   24, // one run: from its request to its end, and what is left of it
+	"daemon/run":                   29, // one run: from its request to its end, and what is left of it
 	"tui":                          35, // one screen and the chat line by line
 	"tui/session":                  23, // the chat without a screen
 }

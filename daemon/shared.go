@@ -1,0 +1,24 @@
+package daemon
+
+import (
+	"github.com/ohgw/ohgw/daemon/owners"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/run/ledger"
+)
+
+// Shared is what several gateways share that answer as one. What it has takes the place of
+// the records in the state directory.
+type Shared struct {
+	// Ledger says which run answers a request.
+	Ledger ledger.Ledger
+	// Owners are whose all conversations are.
+	Owners run.Owners
+}
+
+// orAlone returns s, or what a gateway has that is alone.
+func (s *Shared) orAlone(stateDir string) Shared {
+	if s != nil {
+		return *s
+	}
+	return Shared{Owners: owners.Open(stateDir)}
+}
