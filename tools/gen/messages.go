@@ -28,6 +28,10 @@ var (
 	apart = regexp.MustCompile(`[\p{L}…][,;:.)"']* [("']*[\p{L}…]`)
 )
 
+// statement matches a statement of SQL, which only a database reads. Parts of one are
+// constants whose names end in SQL.
+var statement = regexp.MustCompile(`^(BEGIN|CREATE TABLE|DELETE FROM|INSERT INTO|LISTEN|SELECT|UPDATE|WITH)\b`)
+
 // helpKeys are the fields of composite literals that are shown as help.
 var helpKeys = []string{"Help", "Short", "Long", "Example"}
 
@@ -184,7 +188,10 @@ func (c *collector) text(kind string, e ast.Expr) {
 	if !strings.Contains(s, " ") {
 		return
 	}
-	if s = formatted(s); words.MatchString(s) && apart.MatchString(s) {
+	switch s = formatted(s); {
+	case statement.MatchString(s), strings.HasSuffix(c.place, "SQL"):
+		c.mark(e)
+	case words.MatchString(s) && apart.MatchString(s):
 		c.add(kind, "", s, "", e)
 	}
 }

@@ -16,6 +16,8 @@ func TestEachKindOfMessageIsFoundOnce(t *testing.T) {
 
 var greeting = "good morning"
 
+const partSQL = "of a statement"
+
 type wire struct {
 	Field string ` + "`json:\"a b\" doc:\"no message\"`" + `
 }
@@ -28,6 +30,7 @@ func f(flags *pflag.FlagSet) error {
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().StringVar(&name, "name", "", "the name of "+x)
 	log.WarnContext(ctx, "disk is full", "error", err)
+	query("SELECT name FROM things"+" WHERE id = $1"+partSQL+" FOR UPDATE OF it")
 	print("key", fmt.Sprintf("%d of %d files\n", a, b))
 	return fmt.Errorf("read %q: %w", name, err)
 }

@@ -49,11 +49,15 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "leaves", why: "imports point down: these are below the daemon, the chat and the commands",
-			in: []string{"agentapi", "internal"}, deny: below("cli", "daemon", "tui"),
+			in: []string{"agentapi", "internal"}, not: []string{"internal/state"}, deny: below("cli", "daemon", "tui"),
 		},
 		{
 			name: "shared", why: "what is shared is below all others, the agents included",
-			in: []string{"internal"}, not: []string{"internal/...test"}, deny: below("agentapi"),
+			in: []string{"internal"}, not: []string{"internal/...test", "internal/state"}, deny: below("agentapi"),
+		},
+		{
+			name: "shared state", why: "what gateways share knows the interfaces that it implements, and nothing else of the daemon and the backends",
+			in: []string{"internal/state"}, deny: append(below("cli", "daemon", "tui"), below(backends...)...), allow: below("daemon/run/ledger", "agentapi/pool/placement"),
 		},
 		{
 			name: "assembled", why: "what is assembled does not know what assembles it",
@@ -167,6 +171,10 @@ func rules(t *testing.T) []rule {
 		{
 			name: "keyring", why: "keys are read and written in internal/secret",
 			not: []string{"internal/secret"}, tests: true, deny: []string{"github.com/zalando/go-keyring"},
+		},
+		{
+			name: "postgres", why: "databases belong to the shared state",
+			not: []string{"internal/state", "internal/testkit/pgtest"}, tests: true, deny: []string{"github.com/jackc"},
 		},
 		{
 			name: "websocket", why: "sockets belong to the backend that has them, to its fake, and to what serves or passes on the API of OpenHands",
