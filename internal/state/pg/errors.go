@@ -116,3 +116,10 @@ type stateError struct{ code, message string }
 func (e *stateError) Is(target error) bool { return target == ledger.ErrAway }
 
 func (e *stateError) Error() string { return e.message + " (SQLSTATE " + e.code + ")" }
+
+// isInTheWay reports whether another transaction was faster: a row would be there twice, each
+// of them waited for the other, or this one waited for longer than it may.
+func isInTheWay(err error) bool {
+	e, ok := errors.AsType[*stateError](err)
+	return ok && (e.code == "23505" || e.code == "40P01" || e.code == "55P03")
+}

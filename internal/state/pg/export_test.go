@@ -2,7 +2,11 @@ package pg
 
 import (
 	"context"
+	"net"
+	"sync/atomic"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // Die ends a gateway as the loss of its process would: its session falls, and it sends nothing.
@@ -63,3 +67,58 @@ func Tables() []string { return tables[:] }
 
 // Explain is what an error of the database becomes.
 var Explain = explain
+
+// AwaitSign waits for the first sign of life of a gateway, which comes right after its start.
+func (r *Replica) AwaitSign() {
+	waittest.Poll(waittest.Patience, func() bool { return r.beaten.Load() != 0 || r.life.Err() != nil })
+}
+
+// Miss makes a gateway one whose last sign of life was so long ago.
+func (r *Replica) Miss(ctx context.Context, ago time.Duration) error {
+	r.AwaitSign()
+	r.beaten.Store(int64(r.db.now().Sub(r.began) - ago))
+	_, err := r.db.query(ctx, "UPDATE replicas SET seen_at = now() - make_interval(secs => $2) WHERE id = $1", r.id, ago)
+	return err
+}
+
+// Repeats is how many questions about runs that were there before are being asked.
+func (l *Ledger) Repeats() int { return len(l.again) }
+
+// WhileAsking calls f in a transaction that has asked whether a gateway is dead.
+func (r *Replica) WhileAsking(ctx context.Context, gateway int64, f func()) error {
+	return r.db.within(ctx, lazy, func(tx *conn) error {
+		_, err := tx.query(ctx, "SELECT "+deadSQL+" FROM (SELECT $3::bigint AS owner) r", r.id, r.cfg.Lease, gateway)
+		f()
+		return err
+	})
+}
+
+// Bell returns a channel that gets something when a run may have changed.
+func (r *Replica) Bell(run int64) (rung <-chan struct{}, take func()) { return r.bells.hang(run) }
+
+// Ring wakes those who wait for a run.
+func (r *Replica) Ring(run int64) { r.bells.ring(run) }
+
+// CountRequests counts what is sent to the database by connections that are made from now on.
+func (db *DB) CountRequests() func() int64 {
+	var sent atomic.Int64
+	dial := db.cfg.DialFunc
+	db.Close() // what is idle
+	db.cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		return &counted{c, &sent}, err
+	}
+	return sent.Load
+}
+
+// counted is a connection that counts its writes: pgconn sends what belongs together in one.
+type counted struct {
+	net.Conn
+
+	sent *atomic.Int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	c.sent.Add(1)
+	return c.Conn.Write(p)
+}

@@ -1,6 +1,7 @@
 package pg_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
@@ -47,6 +48,14 @@ func must(tb testing.TB, errs ...error) {
 	if err := errors.Join(errs...); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// soon bounds what must not take long.
+func soon(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // rows are those of a statement of a test.

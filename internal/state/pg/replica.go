@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ohgw/ohgw/daemon/run/ledger"
 )
 
 // Options are the settings of a gateway that shares the database with others.
@@ -118,4 +120,28 @@ func (r *Replica) beat() {
 			return
 		}
 	}
+}
+
+// isFresh reports whether no other gateway can take this one for dead yet.
+func (r *Replica) isFresh() bool {
+	return r.db.now().Sub(r.began)-time.Duration(r.beaten.Load()) < r.cfg.Lease/2
+}
+
+// live makes sure that no other gateway can take this one for dead for a while. A late sign of
+// life, as on a machine that is busy, it gives now. Where others may have missed it for too long
+// already, it returns ErrFenced.
+func (r *Replica) live(ctx context.Context) error {
+	if r.isFresh() {
+		return nil
+	}
+	at := r.db.now().Sub(r.began)
+	rows, err := r.db.set(ctx, lazy, "UPDATE replicas SET seen_at = now() WHERE id = $1 AND seen_at > now() - make_interval(secs => $2) RETURNING id", r.id, r.cfg.Lease*3/4)
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0:
+		return ledger.ErrFenced
+	}
+	r.beaten.Store(int64(at))
+	return nil
 }

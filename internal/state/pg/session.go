@@ -17,6 +17,8 @@ import (
 const (
 	// channel is where gateways send each other the numbers of runs that have changed.
 	channel = "ohgw"
+	// lookAgain is when a wait looks at the database again, without a message too.
+	lookAgain = 500 * time.Millisecond
 	// sessionAgain is when a session that broke is made again.
 	sessionAgain = 200 * time.Millisecond
 )
@@ -82,6 +84,28 @@ func (r *Replica) heard(what string) {
 type bells struct {
 	mu   sync.Mutex
 	hung map[int64]map[chan struct{}]bool
+}
+
+// hang returns a channel that gets something when a run may have changed. Each one who waits
+// has one, until take.
+func (b *bells) hang(run int64) (ch chan struct{}, take func()) {
+	ch = make(chan struct{}, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.hung == nil {
+		b.hung = make(map[int64]map[chan struct{}]bool)
+	}
+	if b.hung[run] == nil {
+		b.hung[run] = make(map[chan struct{}]bool)
+	}
+	b.hung[run][ch] = true
+	return ch, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if delete(b.hung[run], ch); len(b.hung[run]) == 0 {
+			delete(b.hung, run)
+		}
+	}
 }
 
 func (b *bells) ring(run int64) {

@@ -27,6 +27,14 @@ func text(arg any) []byte {
 	}
 }
 
+// optional is a key, or NULL for none.
+func optional(key []byte) any {
+	if len(key) == 0 {
+		return nil
+	}
+	return key
+}
+
 // array writes a list as Postgres reads it.
 func array[T any](list []T) string {
 	items := make([]string, 0, len(list))
@@ -40,7 +48,9 @@ func array[T any](list []T) string {
 type row [][]byte
 
 func (r row) text(i int) string { return string(r[i]) }
+func (r row) isNull(i int) bool { return r[i] == nil }
 func (r row) isTrue(i int) bool { return string(r[i]) == "t" }
+
 func (r row) number(i int) int64 {
 	n, _ := strconv.ParseInt(string(r[i]), 10, 64) // the column is a number
 	return n
@@ -49,6 +59,14 @@ func (r row) number(i int) int64 {
 func (r row) float(i int) float64 {
 	f, _ := strconv.ParseFloat(string(r[i]), 64) // the column is a number
 	return f
+}
+
+func (r row) bytes(i int) []byte {
+	if r[i] == nil {
+		return nil
+	}
+	data, _ := hex.DecodeString(strings.TrimPrefix(string(r[i]), `\x`)) // the column is bytea
+	return data
 }
 
 // moment reads a column that is extract(epoch from …): seconds.

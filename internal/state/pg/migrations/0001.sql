@@ -48,8 +48,7 @@ CREATE TABLE runs (
     revision     text NOT NULL DEFAULT '',
     failed       boolean NOT NULL DEFAULT false,
     owed         int NOT NULL DEFAULT 0,
-    units        bigint NOT NULL DEFAULT 0, -- tokens of language models that it has taken so far
-    cost         double precision NOT NULL DEFAULT 0,
+    usage        jsonb, -- what language models have taken for it so far
     made_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     ended_at     timestamptz,
     deliveries   int NOT NULL DEFAULT 0,
@@ -63,7 +62,8 @@ CREATE INDEX runs_token ON runs (token) WHERE phase < 3;
 CREATE INDEX runs_lane ON runs (conv, seq) WHERE phase < 3;
 CREATE INDEX runs_waiting ON runs (id) WHERE phase = 0 AND slot IS NULL;
 CREATE INDEX runs_past ON runs (conv) WHERE phase = 3;
-CREATE INDEX runs_ended ON runs (ended_at) WHERE phase = 3;
+CREATE INDEX runs_ended_keyed ON runs (ended_at) WHERE phase = 3 AND key IS NOT NULL;
+CREATE INDEX runs_ended ON runs (ended_at) WHERE phase = 3 AND key IS NULL;
 -- The database itself holds that a conversation has one run at a time.
 CREATE UNIQUE INDEX runs_one ON runs (conv) WHERE phase IN (1, 2);
 -- Gateways that have clients for a run of another one.
