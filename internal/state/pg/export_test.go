@@ -122,3 +122,30 @@ func (c *counted) Write(p []byte) (int, error) {
 	c.sent.Add(1)
 	return c.Conn.Write(p)
 }
+
+// Swallow returns a function after which nothing that is sent over a connection which was made
+// until then arrives.
+func (db *DB) Swallow() (swallow func()) {
+	var made atomic.Pointer[atomic.Bool]
+	made.Store(new(atomic.Bool))
+	dial := db.cfg.DialFunc
+	db.cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		return &swallowing{c, made.Load()}, err
+	}
+	return func() { made.Swap(new(atomic.Bool)).Store(true) }
+}
+
+// swallowing is a connection that may lose what is sent.
+type swallowing struct {
+	net.Conn
+
+	lost *atomic.Bool
+}
+
+func (c *swallowing) Write(p []byte) (int, error) {
+	if c.lost.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}

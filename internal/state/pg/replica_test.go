@@ -2,7 +2,9 @@ package pg_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/ohgw/ohgw/internal/state/pg"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
@@ -25,6 +27,29 @@ func TestASessionThatBrokeIsMadeAgain(t *testing.T) {
 	if left := rows(t, db, "SELECT FROM replicas"); len(left) != 0 {
 		t.Errorf("gateways after the end of the only one = %d", len(left))
 	}
+}
+
+// A network that swallows all that is sent says nothing of it.
+func TestASessionThatIsSilentIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	target := server.Database(t)
+	db, direct := dial(t, target), dial(t, target)
+	_, err := db.Migrate(t.Context())
+	must(t, err)
+	swallow := direct.Swallow()
+	db.Hurry(time.Second)
+	r, err := pg.Join(t.Context(), db, pg.Options{MaxRuns: 1, Lease: 3 * time.Second, Direct: direct})
+	must(t, err)
+	t.Cleanup(r.Die)
+	session := func() [][]string {
+		return rows(t, db, "SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database() WHERE l.locktype = 'advisory' AND l.classid = 28520 AND l.objid = $1::int::oid", r.ID())
+	}
+	first := session()
+	swallow()
+	waittest.Until(t, waittest.Patience, "another session", func() (any, bool) {
+		now := session()
+		return now, len(now) == 1 && now[0][0] != first[0][0]
+	})
 }
 
 // The last gateway that provides slots decides how many there are.

@@ -60,7 +60,7 @@ func (r *Replica) listen(c *conn) {
 			}
 			r.bells.ringAll() // what was sent meanwhile is not known
 		}
-		if err := c.WaitForNotification(r.life); err != nil && r.life.Err() == nil {
+		if err := r.hear(c); err != nil && r.life.Err() == nil {
 			r.cfg.Logger.Warn("the session with the database broke; making another", "err", explain(err))
 			r.db.suspect()
 			c.end()
@@ -70,6 +70,19 @@ func (r *Replica) listen(c *conn) {
 	if c != nil {
 		c.end()
 	}
+}
+
+// hear waits for a message of another gateway. Where it is silent for as long as between two signs
+// of life, it asks the database for one: a network may have swallowed the session, and with it the
+// lock by which the others see that this gateway lives.
+func (r *Replica) hear(c *conn) error {
+	ctx, cancel := context.WithTimeout(r.life, r.cfg.Lease/3)
+	defer cancel()
+	err := c.WaitForNotification(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return c.simple(r.life, "SELECT 1")
 }
 
 // heard handles a message of another gateway, such as "run 7".
