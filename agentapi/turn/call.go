@@ -21,7 +21,9 @@ type Call struct {
 	State CallState `json:"state"`
 	Tool  string    `json:"tool"` // "terminal", "file_editor", ...
 	Kind  CallKind  `json:"kind"`
-	Line  string    `json:"line"` // as in a Progress update
+	// Line is as in a Progress update. That of a browser's action with its result has the
+	// title of the page.
+	Line string `json:"line"`
 	// Input is all of what the tool was told, when the call begins.
 	Input string `json:"input,omitempty"`
 

@@ -46,8 +46,9 @@ func line(a *event.Action) string {
 	}
 	// Arguments the model got wrong leave in empty; the tool's name remains.
 	_ = json.Unmarshal(arguments(a), &in)
-	var s string
+	s := browserLine(a)
 	switch {
+	case s != "":
 	case a.ToolName == "terminal" && in.IsInput:
 		s = "> " + in.Command
 	case a.ToolName == "terminal":

@@ -42,6 +42,7 @@ type Reader struct {
 	live    bool        // a run of the turn goes on now, not only in the log
 	usage   Usage
 	leaf    string              // of the log, when the turn last told its state
+	page    string              // the title of the browser's page, as it was told last
 	asked   []event.AskedAction // of sub-agents, when it last did
 	context Context
 }
@@ -262,6 +263,7 @@ func (r *Reader) result(e event.Event, callID string) []Update {
 	if r.wantsDetails() {
 		u.Call = res.call()
 	}
+	r.onPage(&res, u.Call)
 	if u.Text == "" && u.Call == nil {
 		return nil
 	}

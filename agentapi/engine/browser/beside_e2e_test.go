@@ -214,12 +214,13 @@ func run(t *testing.T, all []tool.Tool, s step) result {
 // comparable leaves out of a result what is each side's own: the numbers of elements, the ids
 // of tabs, sizes, how the text of a page was counted, and empty lines. OpenHands shows the
 // address in the place of a title that it has not seen, and no labels of fields. It is not
-// asked for clicks with new_tab, which it passes on as a coordinate.
+// asked for clicks with new_tab, which it passes on as a coordinate. The title of the page
+// after an action is ours alone.
 func comparable(r result) result {
 	for expr, plain := range map[string]string{
 		`element (with index )?\d+`: "element ${1}N", `"index": \d+`: `"index": N`, `"tab_id": "...."`: `"tab_id": "ID"`,
 		`"(width|height)": \d+`: `"$1": N`, `Content processed: .*`: "Content processed", `length \(\d+\)`: "length (N)", `has \d+ characters`: "has N characters",
-		`"title": "[^"]*"`: `"title": ""`, `("tag": "input",\s+"text": )"[^"]*"`: `${1}""`, `\n\n+`: "\n",
+		`"title": "[^"]*"`: `"title": ""`, `("tag": "input",\s+"text": )"[^"]*"`: `${1}""`, `\n\n+`: "\n", `\nPage title: .*`: "",
 		`(?s)\{\s+"cookies".*"value": "Ada".*`: "cookies",
 	} {
 		r.Text = pattern.Of(expr)().ReplaceAllString(r.Text, plain)

@@ -190,7 +190,7 @@ func TestChromiumLogsInAndDownloads(t *testing.T) {
 	p, dir := pool(t)
 	s, saved := open(t, p, server.Listener.Addr().String())
 	ctx, do := t.Context(), must(t)
-	if got := do(s.Navigate(ctx, server.URL, false)); got != "Navigated to: "+server.URL {
+	if got := do(s.Navigate(ctx, server.URL, false)); got != "Navigated to: "+server.URL+"\nPage title: Login" {
 		t.Errorf("navigate: %q", got)
 	}
 	state, _, err := s.State(ctx, false)
@@ -271,17 +271,19 @@ func files(t *testing.T, s *browser.Session, server *httptest.Server) {
 	if len(tabs) != 2 || tabs[0][2] != "Form" {
 		t.Fatalf("tabs %q", tabs)
 	}
-	if text := do(s.CloseTab(ctx, tabs[1][1])); text != "Closed tab # "+tabs[1][1]+", now on "+server.URL+"/form" {
+	if text := do(s.CloseTab(ctx, tabs[1][1])); text != "Closed tab # "+tabs[1][1]+", now on "+server.URL+"/form\nPage title: Form" {
 		t.Errorf("close: %q", text)
 	}
-	if text := do(s.SwitchTab(ctx, tabs[0][1])); text != "Switched to tab "+tabs[0][1]+": "+server.URL+"/form" {
+	if text := do(s.SwitchTab(ctx, tabs[0][1])); text != "Switched to tab "+tabs[0][1]+": "+server.URL+"/form\nPage title: Form" {
 		t.Errorf("switch: %q", text)
 	}
 	do(s.Click(ctx, index(t, state, "Send"), false))
 	if text := do(s.Content(ctx, false, 0)); !strings.Contains(text, `report.csv has "a,b\n"`) {
 		t.Errorf("sent: %s", text)
 	}
-	do(s.Back(ctx))
+	if text := do(s.Back(ctx)); text != "Navigated back\nPage title: Form" {
+		t.Errorf("back: %q", text)
+	}
 	do(s.Scroll(ctx, false))
 	if text := do(s.Tabs(ctx)); !strings.Contains(text, `"title": "Form"`) {
 		t.Errorf("back: %s", text)

@@ -61,9 +61,9 @@ func (s *Session) Navigate(ctx context.Context, address string, newTab bool) (st
 			return "", err
 		}
 		if newTab {
-			return "Opened new tab with URL: " + address, nil
+			return t.titled(ctx, "Opened new tab with URL: "+address), nil
 		}
-		return "Navigated to: " + address, nil
+		return t.titled(ctx, "Navigated to: "+address), nil
 	})
 }
 
@@ -202,7 +202,10 @@ func (s *Session) Back(ctx context.Context) (string, error) {
 		if err := t.do(ctx, "Page.navigateToHistoryEntry", object{"entryId": history.Entries[history.At-1].ID}, nil); err != nil {
 			return "", err
 		}
-		return "Navigated back", t.settle(ctx)
+		if err := t.settle(ctx); err != nil {
+			return "", err
+		}
+		return t.titled(ctx, "Navigated back"), nil
 	})
 }
 

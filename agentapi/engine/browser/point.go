@@ -68,9 +68,9 @@ func (s *Session) Click(ctx context.Context, index int, newTab bool) (string, er
 			return "", err
 		}
 		if newTab {
-			return fmt.Sprintf("Clicked element %d (new tab not supported for non-link elements)", index), nil
+			return t.titled(ctx, fmt.Sprintf("Clicked element %d (new tab not supported for non-link elements)", index)), nil
 		}
-		return fmt.Sprintf("Clicked element %d", index), nil
+		return t.titled(ctx, fmt.Sprintf("Clicked element %d", index)), nil
 	})
 }
 
@@ -87,7 +87,7 @@ func (s *Session) openLink(ctx context.Context, index int, href string) (string,
 	if err := t.navigate(ctx, at); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Clicked element %d and opened in new tab %s...", index, at[:min(20, len(at))]), nil
+	return t.titled(ctx, fmt.Sprintf("Clicked element %d and opened in new tab %s...", index, at[:min(20, len(at))])), nil
 }
 
 // click presses the mouse where an element is, or, if something covers it, clicks it
@@ -145,7 +145,11 @@ func (s *Session) Type(ctx context.Context, index int, text string) (string, err
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("Typed %s into element %d", named(text), index), nil
+		done := fmt.Sprintf("Typed %s into element %d", named(text), index)
+		if !strings.HasSuffix(text, "\n") {
+			return done, nil
+		}
+		return t.titled(ctx, done), nil // the Enter key may have sent a form
 	})
 }
 

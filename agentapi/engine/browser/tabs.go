@@ -178,7 +178,7 @@ func (s *Session) SwitchTab(ctx context.Context, id string) (string, error) {
 		}
 		s.show(t)
 		at, err := s.address(ctx, t)
-		return "Switched to tab " + id + ": " + at, err
+		return t.titled(ctx, "Switched to tab "+id+": "+at), err
 	})
 }
 
@@ -209,6 +209,6 @@ func (s *Session) CloseTab(ctx context.Context, id string) (string, error) {
 			return "", err
 		}
 		at, err := s.address(ctx, now)
-		return "Closed tab # " + id + ", now on " + at, err
+		return now.titled(ctx, "Closed tab # "+id+", now on "+at), err
 	})
 }
