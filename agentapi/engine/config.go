@@ -119,6 +119,8 @@ type Settings struct {
 	MaxIterations int
 	// Confirm says which actions wait for a person. Config.Confirm comes first.
 	Confirm agentapi.Confirmation
+	// Browser gives the agent a browser, where its tools are the standard ones.
+	Browser bool
 	// Analyzer has the model rate the risk of its actions.
 	Analyzer bool
 

@@ -141,7 +141,7 @@ func (r *founder) ofTurn(ctx context.Context, req agentapi.OpenRequest) (foundin
 
 // sourceOf is what the agent of a new conversation with a profile is made of.
 func sourceOf(p modelset.Profile, s Settings, system string) storedagent.Source {
-	return storedagent.Source{Name: p.Name, Revision: p.Revision, LLM: p.LLM, Settings: s.Agent, System: system}
+	return storedagent.Source{Name: p.Name, Revision: p.Revision, LLM: p.LLM, Settings: s.Agent, System: system, Browser: s.Browser}
 }
 
 // foundingOf puts together what a request of OpenHands' API and its agent come to.

@@ -77,7 +77,8 @@ Opens a chat with the agents of the running daemon, over /v1 like any other
 client. If no daemon is running, the command says so and starts one in this
 process for the duration of the chat, with the settings of "ohgw serve" from
 variables and the config file. --demo does the same without a key or network;
-the flags of the sandbox do it too, since a running daemon has its own settings.
+the flags of the sandbox and of the browser do it too, since a running daemon
+has its own settings.
 Where there is no LLM profile yet, questions on the terminal set one up first.
 
 With --print, or if stdin or stdout is not a terminal, the command asks once.
@@ -169,7 +170,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
 	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
-	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "backend", "cloud", "theme", "mouse", "vim")
+	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "backend", "cloud", "browser", "headed", "theme", "mouse", "vim")
 	o.sandbox = kit.AddSettings(cmd, config.SandboxSection)
 	maps.Copy(o.settings, o.sandbox)
 }

@@ -115,7 +115,7 @@ func (s SettingFlags) Args() []string {
 
 // RunsHere returns the flag that makes a chat or an editor's agent run in the process
 // of the command, and not in a running daemon, which has settings of its own: --demo,
-// --backend, --cloud, or one of the sandbox. It is empty if there is none.
+// --backend, --cloud, --browser, --headed, or one of the sandbox. It is empty if there is none.
 func RunsHere(s *config.Settings) (flag string, err error) {
 	named := s.Origin("client.url").Kind == config.FromFlag
 	sandbox := s.GivenIn(config.SandboxSection)
@@ -134,6 +134,12 @@ func RunsHere(s *config.Settings) (flag string, err error) {
 			return "", fault.NewUsage(flag+" cannot be used with --url: the daemon there has its own backend", "use one of them")
 		}
 		return flag, nil
+	case browserFlag(s) != "":
+		flag := browserFlag(s)
+		if named {
+			return "", fault.NewUsage(flag+" cannot be used with --url: the daemon there has its own browser", "use one of them, or restart that daemon with ohgw serve "+flag)
+		}
+		return flag, nil
 	case len(sandbox) == 0:
 		return "", nil
 	case named:
@@ -141,6 +147,17 @@ func RunsHere(s *config.Settings) (flag string, err error) {
 			"use one of them, or restart that daemon with ohgw serve "+sandbox[0])
 	}
 	return sandbox[0], nil
+}
+
+// browserFlag returns the flag of the browser that was given, "" for neither of them.
+func browserFlag(s *config.Settings) string {
+	switch {
+	case s.Origin("browser_tools").Kind == config.FromFlag:
+		return "--browser"
+	case s.Origin("browser_headed").Kind == config.FromFlag:
+		return "--headed"
+	}
+	return ""
 }
 
 // Settings collects the settings from all sources.

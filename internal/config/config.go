@@ -36,21 +36,25 @@ type Config struct {
 	RunTimeout   time.Duration // 0: none
 	Idle         Idle
 	Drain        time.Duration
-	StreamText   string   // live, answer
-	Progress     string   // reasoning, off
-	History      string   // quote, ignore
-	Housekeeping string   // llm, rule, agent
-	Titles       string   // off, llm
-	Browser      string   // path of the browser of agents; "": the one that is found
-	PromptSize   string   // auto, full, small
-	Repetition   string   // stop, allow
-	ChatHeaders  []string // headers that name chats, beyond those known
-	ChatFields   []string // fields of a body that do
-	ImageURLs    bool     // http(s) image URLs are fetched
-	Limits       Limits
-	Client       Client
-	Chat         Chat
-	Sandbox      Sandbox
+	StreamText   string // live, answer
+	Progress     string // reasoning, off
+	History      string // quote, ignore
+	Housekeeping string // llm, rule, agent
+	Titles       string // off, llm
+	Browser      string // path of the browser of agents; "": the one that is found
+	// BrowserTools gives a browser to agents whose tools are not set, and BrowserHeaded shows
+	// its windows.
+	BrowserTools, BrowserHeaded bool
+
+	PromptSize  string   // auto, full, small
+	Repetition  string   // stop, allow
+	ChatHeaders []string // headers that name chats, beyond those known
+	ChatFields  []string // fields of a body that do
+	ImageURLs   bool     // http(s) image URLs are fetched
+	Limits      Limits
+	Client      Client
+	Chat        Chat
+	Sandbox     Sandbox
 	// Workspaces are the settings of the sandbox for single workspaces, by path:
 	// absolute, or with "~/".
 	Workspaces map[string]Sandbox

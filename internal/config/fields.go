@@ -236,6 +236,16 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Browser },
 		},
 		{
+			Flag: "browser", Env: "OHGW_BROWSER_TOOLS", Key: "browser_tools", Section: ServeSection,
+			Help: "give new conversations a browser if the tools of their agent are not set; use the embedded agent",
+			at:   func(c *Config) any { return &c.BrowserTools },
+		},
+		{
+			Flag: "headed", Env: "OHGW_BROWSER_HEADED", Key: "browser_headed", Section: ServeSection,
+			Help: "show the window of the agents' browser on your display",
+			at:   func(c *Config) any { return &c.BrowserHeaded },
+		},
+		{
 			Flag: "prompt-size", Env: "OHGW_PROMPT_SIZE", Key: "prompt_size", Section: ServeSection,
 			Help: "how much the embedded agent is told; auto is small for a local model whose context is below 16,000 tokens", Choices: []string{"auto", "full", "small"},
 			at: func(c *Config) any { return &c.PromptSize },

@@ -130,6 +130,8 @@ history = "ignore"
 housekeeping = "rule"
 titles = "llm"
 browser = "chromium/chrome"
+browser_tools = true
+browser_headed = true
 prompt_size = "small"
 repetition = "allow"
 image_urls = true
@@ -219,7 +221,7 @@ mouse = true
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,
-		StreamText: "answer", Progress: "off", History: "ignore", Housekeeping: "rule", Titles: "llm", Browser: filepath.Join(filepath.Dir(path), "chromium", "chrome"), PromptSize: "small", Repetition: "allow", ImageURLs: true,
+		StreamText: "answer", Progress: "off", History: "ignore", Housekeeping: "rule", Titles: "llm", Browser: filepath.Join(filepath.Dir(path), "chromium", "chrome"), BrowserTools: true, BrowserHeaded: true, PromptSize: "small", Repetition: "allow", ImageURLs: true,
 		ChatHeaders: []string{"X-Room-Id"}, ChatFields: []string{"metadata.room"},
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},

@@ -30,6 +30,9 @@ import (
 
 // openEngine makes the embedded agent: it needs no server.
 func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
+	if err := browsers.Asked(env, s); err != nil {
+		return Backend{}, err
+	}
 	dirs, err := env.Dirs()
 	if err != nil {
 		return Backend{}, err
@@ -50,7 +53,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
 	seal, unseal := sealer(env, ciphers)
-	settings, base := newEngineSettings(files, log), directllm.Config(env, s, log)
+	settings, base := newEngineSettings(files, s.BrowserTools, log), directllm.Config(env, s, log)
 	conversations := filepath.Join(dirs.State, "conversations")
 	boxes, err := sandboxes.Open(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {

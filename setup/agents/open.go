@@ -40,7 +40,13 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 		return openEngine(ctx, env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
 	case s.Demo:
 		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
-	case s.Backend == "cloud":
+	}
+	if from, err := browserFrom(s); err != nil {
+		return Backend{}, err
+	} else if from != "" {
+		return openEngine(ctx, env, s, log, "the browser needs it ("+from+")")
+	}
+	if s.Backend == "cloud" {
 		return openCloud(ctx, env, s, log)
 	}
 	if pool.IsPool(s.AgentServer.URLs) {
@@ -57,6 +63,26 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
 	}
 	return chosen, err
+}
+
+// browserFrom returns where the user has asked for the browser of the embedded agent, so that
+// no other backend is used; "" if that was not asked for, or another one was chosen. On the
+// command line the two contradict each other.
+func browserFrom(s *config.Settings) (from string, err error) {
+	o := s.Origin("browser_tools")
+	if !s.BrowserTools {
+		o = s.Origin("browser_headed")
+	}
+	flag := o.Kind == config.FromFlag
+	switch other := s.Backend != "auto" || len(s.AgentServer.URLs) > 0; {
+	case !s.BrowserTools && !(s.BrowserHeaded && flag):
+		return "", nil
+	case !other:
+		return o.String(), nil
+	case flag:
+		return "", fault.NewUsage(o.String()+" needs the embedded agent", "leave it out, or choose the embedded agent: --backend embedded")
+	}
+	return "", nil
 }
 
 // notAdopted returns why an agent-server that answers on this machine is not
@@ -80,7 +106,11 @@ func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string 
 // IsEmbedded reports whether Open makes the embedded agent without a look for an
 // agent-server to use.
 func IsEmbedded(ctx context.Context, env *setup.Env, s *config.Settings) bool {
-	return s.Backend == "embedded" || s.Demo && s.Backend == "auto" || notAdopted(ctx, env, s) != ""
+	if s.Backend == "embedded" || s.Demo && s.Backend == "auto" {
+		return true
+	}
+	from, err := browserFrom(s)
+	return from != "" || err == nil && notAdopted(ctx, env, s) != ""
 }
 
 // setSandbox is the first setting of the sandbox that is not a default, and where it

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -84,6 +85,56 @@ func TestTheSandboxIsNotLeftInSilence(t *testing.T) {
 	}
 	if got := notAdopted(t.Context(), setuptest.New(t, nil), settingsOf(t, "", nil, map[string][]string{"sandbox": {"on"}})); got != "" {
 		t.Errorf("without a server: %q", got)
+	}
+}
+
+func TestTheBrowserNeedsTheEmbeddedAgent(t *testing.T) {
+	t.Parallel()
+	server := map[string]string{"OHGW_AGENT_SERVER_URL": "http://127.0.0.1:1"}
+	with := func(more, of map[string]string) map[string]string {
+		all := map[string]string{}
+		for _, from := range []map[string]string{more, of} {
+			for name, value := range from {
+				all[name] = value
+			}
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		variables map[string]string
+		flags     map[string][]string
+		want      string
+		refused   bool
+	}{
+		"nothing set":              {},
+		"a flag":                   {flags: map[string][]string{"browser": {"true"}}, want: "--browser"},
+		"a variable":               {variables: map[string]string{"OHGW_BROWSER_TOOLS": "true"}, want: "OHGW_BROWSER_TOOLS"},
+		"the flag of the window":   {flags: map[string][]string{"headed": {"true"}}, want: "--headed"},
+		"its variable":             {variables: map[string]string{"OHGW_BROWSER_HEADED": "true"}},
+		"a flag beside a server":   {variables: server, flags: map[string][]string{"browser": {"true"}}, refused: true},
+		"a window beside a server": {variables: server, flags: map[string][]string{"headed": {"true"}}, refused: true},
+		"a variable beside a server": {variables: with(server, map[string]string{
+			"OHGW_BROWSER_TOOLS": "true", "OHGW_BROWSER_HEADED": "true",
+		})},
+		"another backend": {flags: map[string][]string{"browser": {"true"}, "backend": {"cloud"}}, refused: true},
+	} {
+		got, err := browserFrom(settingsOf(t, "", tt.variables, tt.flags))
+		if got != tt.want || (fault.CodeOf(err) == fault.Usage) != tt.refused || err != nil && !tt.refused {
+			t.Errorf("the browser is wanted (%s): %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestAWindowNeedsADisplay(t *testing.T) {
+	t.Parallel()
+	env, _, _ := besideServer(t)
+	flags := map[string][]string{"key-store": {"file"}, "sandbox": {"off"}, "headed": {"true"}}
+	_, err := Open(t.Context(), env, settingsOf(t, "", nil, flags), slog.New(slog.DiscardHandler))
+	if runtime.GOOS == "darwin" {
+		t.Skip("macOS has a display")
+	}
+	if err == nil || !strings.Contains(err.Error(), "DISPLAY and WAYLAND_DISPLAY are not set") {
+		t.Errorf("error = %v", err)
 	}
 }
 

@@ -20,8 +20,9 @@ import (
 // conversation. What is wrong with them without being an error is logged when
 // it is new.
 type engineSettings struct {
-	store *profile.Store
-	log   *slog.Logger
+	store   *profile.Store
+	log     *slog.Logger
+	browser bool // agents with the standard tools have a browser
 
 	mu   sync.Mutex
 	told string // the last warnings
@@ -29,8 +30,8 @@ type engineSettings struct {
 
 // newEngineSettings looks at the settings, so that whoever starts the daemon
 // is told at once what is wrong with them.
-func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
-	e := &engineSettings{store: files, log: log}
+func newEngineSettings(files *profile.Store, browser bool, log *slog.Logger) *engineSettings {
+	e := &engineSettings{store: files, browser: browser, log: log}
 	_, _ = e.read(context.Background()) // it never fails
 	return e
 }
@@ -50,7 +51,7 @@ func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	found, err := e.store.ConversationSettings()
 	e.warn(found, err)
-	s := engine.Settings{MaxIterations: int(found.MaxIterations), Analyzer: found.Analyzer}
+	s := engine.Settings{MaxIterations: int(found.MaxIterations), Analyzer: found.Analyzer, Browser: e.browser}
 	if text := found.Agent.Reveal(); text != "" {
 		s.Agent = json.RawMessage(text)
 	}

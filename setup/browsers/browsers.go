@@ -30,18 +30,40 @@ func Find(env *setup.Env, s *config.Settings) (string, error) {
 // Open makes what starts the browser. conversations is the directory of all conversations,
 // which is in the mark of the browser's processes.
 func Open(env *setup.Env, s *config.Settings, dirs paths.Set, conversations string, log *slog.Logger) *browser.Pool {
-	return browser.NewPool(browser.Config{
+	cfg := browser.Config{
 		Find: func() (string, error) { return browser.Find(s.Browser, env.Environ(), dirs.Home) },
 		Dir:  filepath.Join(dirs.State, "browser"),
 		Mark: sandbox.Mark{State: conversations, Conversation: "browser"},
 		Log:  log,
-	})
+	}
+	if s.BrowserHeaded {
+		cfg.Window = func() (*browser.Window, error) { return browser.FindWindow(env.Environ(), dirs.Home) }
+	}
+	return browser.NewPool(cfg)
+}
+
+// Asked checks what a person has asked for on the command line: a browser, or its window.
+func Asked(env *setup.Env, s *config.Settings) error {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return err
+	}
+	wanted := func(on bool, key string) bool { return on && s.Origin(key).Kind == config.FromFlag }
+	if wanted(s.BrowserTools, "browser_tools") {
+		if _, err := Find(env, s); err != nil {
+			return err
+		}
+	}
+	if wanted(s.BrowserHeaded, "browser_headed") {
+		_, err = browser.FindWindow(env.Environ(), dirs.Home)
+	}
+	return err
 }
 
 // Of opens the browsers of conversations, whose network is that of their boxes.
 func Of(pool *browser.Pool, m *manager.Manager) func(context.Context, engine.ToolEnv, toolset.BrowserFiles) (tools.Browser, error) {
 	return func(_ context.Context, e engine.ToolEnv, files toolset.BrowserFiles) (tools.Browser, error) {
-		if _, err := pool.Find(); err != nil {
+		if err := pool.Check(); err != nil {
 			return nil, err
 		}
 		return pool.Open(browser.SessionConfig{

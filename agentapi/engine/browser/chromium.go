@@ -41,6 +41,7 @@ type chromium struct {
 	place   *place
 	as      *sandbox.User
 	path    string
+	window  *Window        // nil: none is shown
 	work    sync.WaitGroup // what ends with Chromium
 
 	mu       sync.Mutex
@@ -53,6 +54,11 @@ type chromium struct {
 func start(ctx context.Context, path string, cfg Config) (*chromium, error) {
 	c := &chromium{as: runsAs(), path: path, sessions: map[string]*Session{}, tabs: map[string]*tab{}}
 	var err error
+	if cfg.Window != nil {
+		if c.window, err = cfg.Window(); err != nil {
+			return nil, err
+		}
+	}
 	if c.place, err = makePlace(cfg.Dir, c.as); err != nil {
 		return nil, fmt.Errorf("make a directory for the browser: %w", err)
 	}
@@ -88,6 +94,9 @@ func hintFor(said, path string) string {
 	if strings.Contains(said, "No usable sandbox") || strings.Contains(said, "sandbox") && strings.Contains(said, "namespace") {
 		return "Chromium's own sandbox needs user namespaces or its helper: sudo apt-get install -y chromium-sandbox"
 	}
+	if strings.Contains(said, "Missing X server") || strings.Contains(said, "platform failed to initialize") {
+		return "the display cannot be used: run ohgw in a terminal of your desktop, or leave out --headed and OHGW_BROWSER_HEADED"
+	}
 	return byHand(path)
 }
 
@@ -113,7 +122,7 @@ func (c *chromium) run(stderr io.Writer) error {
 	}
 	var err error
 	c.process, err = c.box.Start(context.Background(), sandbox.Program{
-		Args: append([]string{c.path}, flags(c.place.dir)...), Env: environ(c.place.dir), Dir: c.place.dir,
+		Args: append([]string{c.path}, flags(c.place.dir, c.window)...), Env: environ(c.place.dir, c.window), Dir: c.place.dir,
 		Files: []*os.File{nil, nil, theirs[2], theirs[0], theirs[1]},
 	})
 	closeAll(theirs)

@@ -37,6 +37,8 @@ var errEnding = errors.New("ohgw is shutting down")
 type Config struct {
 	// Find returns the path of Chromium.
 	Find func() (string, error)
+	// Window finds the display on which Chromium shows its windows. Nil: it shows none.
+	Window func() (*Window, error)
 	// Dir is for what Chromium writes. It is made when it is needed.
 	Dir  string
 	Mark sandbox.Mark // of its processes
@@ -88,14 +90,17 @@ func NewPool(cfg Config) *Pool {
 	return p
 }
 
-// Find returns the path of Chromium, or says why there is none.
-func (p *Pool) Find() (string, error) { return p.cfg.Find() }
+// Check says why there is no Chromium, or no display for its windows.
+func (p *Pool) Check() error {
+	_, err := p.cfg.Find()
+	if err == nil && p.cfg.Window != nil {
+		_, err = p.cfg.Window()
+	}
+	return err
+}
 
 // Usable reports whether there is a Chromium.
-func (p *Pool) Usable() bool {
-	_, err := p.cfg.Find()
-	return err == nil
-}
+func (p *Pool) Usable() bool { return p.Check() == nil }
 
 // Open makes the browser of a conversation. Nothing runs before its first action.
 func (p *Pool) Open(cfg SessionConfig) *Session { return &Session{pool: p, cfg: cfg} }

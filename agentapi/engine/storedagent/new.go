@@ -18,6 +18,8 @@ type Source struct {
 	// Memory says that the agent keeps notes for later conversations, where the settings
 	// have that.
 	Memory bool
+	// Browser says that the standard tools have a browser among them.
+	Browser bool
 }
 
 // New makes the agent of a new conversation, as OpenHands would make it of the
@@ -37,14 +39,10 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 	a := Agent{}
 	a.Set("kind", "Agent")
 	a.Set("llm", model)
-	standard := []ToolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}}
-	switch tools, ok := settings["tools"]; {
-	case ok && string(tools) != "null": // as it is: the switch is for the standard tools
+	if tools, ok := settings["tools"]; ok && string(tools) != "null" { // as it is: the switch is for the standard tools
 		a["tools"] = tools
-	case string(settings[shape.SubAgentsSwitch]) == "true":
-		a.Set("tools", append(standard, ToolSpec{Name: "task_tool_set"}))
-	default:
-		a.Set("tools", standard)
+	} else {
+		a.Set("tools", standardTools(settings, from))
 	}
 	builtin := []string{"FinishTool", "ThinkTool"}
 	if string(settings[shape.ModelSwitch]) == "true" { // the client has chosen a model, so that has to be said
@@ -76,6 +74,18 @@ func New(from Source, seal func(string) (string, error)) (json.RawMessage, error
 		a.Set("critic", critic)
 	}
 	return json.Marshal(a)
+}
+
+// standardTools lists the tools of an agent whose settings do not list them.
+func standardTools(settings Agent, from Source) []ToolSpec {
+	tools := []ToolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}}
+	if from.Browser {
+		tools = append(tools, ToolSpec{Name: "browser_tool_set"})
+	}
+	if string(settings[shape.SubAgentsSwitch]) == "true" {
+		tools = append(tools, ToolSpec{Name: "task_tool_set"})
+	}
+	return tools
 }
 
 // newContext makes the context of a new agent: that of the settings, with the text of the
