@@ -70,6 +70,9 @@ type Config struct {
 	ReadImage func(ctx context.Context, path string) (Image, error)
 	// PasteImage makes an attachment of the picture in the clipboard.
 	PasteImage func(ctx context.Context) (Image, error)
+	// ReadPicture reads a picture of the agent's machine. Nil: that is another machine, and
+	// no pictures are shown.
+	ReadPicture func(path string) ([]byte, error)
 	// Save writes text to the file at path, which may begin with ~, overwrites
 	// nothing, and tells where it wrote.
 	Save func(ctx context.Context, path, text string) (string, error)

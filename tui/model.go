@@ -32,6 +32,7 @@ type model struct {
 	adding   adding
 	open     component // takes the keys; nil: the input does
 	granting granting
+	shots    shots
 	status   status
 	wheel    wheel
 	mouse    bool   // the wheel reports to us
@@ -67,6 +68,7 @@ func newModel(ctx context.Context, cfg Config) *model {
 	m.notifier = notifier{cfg: &m.cfg, chat: m.chat}
 	m.adding = adding{chat: m.chat}
 	m.granting = granting{chat: m.chat, now: cfg.Now}
+	m.shots = newShots(cfg, m.chat)
 	if cfg.Vim {
 		m.vim = &editor.Vim{}
 	}
@@ -79,7 +81,7 @@ func newModel(ctx context.Context, cfg Config) *model {
 
 // Init starts what the chat needs to know: the models and the background.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.chat.Open(), m.chat.Look(), m.status.move())
+	return tea.Batch(tea.RequestBackgroundColor, m.chat.Open(), m.chat.Look(), m.status.move(), m.shots.ask())
 }
 
 func (m *model) restyle() {
@@ -97,10 +99,15 @@ func (m *model) Say(text string) tea.Cmd { return m.status.say(text) }
 func (m *model) Noted(string, bool) {}
 
 // Came implements [session.View]: the transcript shows it. A program that waits is
-// news.
+// news, and a picture is shown where the terminal can.
 func (m *model) Came(p gateway.Piece) {
-	if b, ok := p.(gateway.Block); ok && b.Held {
-		m.notifier.held()
+	switch p := p.(type) {
+	case gateway.Block:
+		if p.Held {
+			m.notifier.held()
+		}
+	case gateway.Call:
+		m.shots.came(session.ActionOf(p))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/transcript"
 )
@@ -59,7 +60,11 @@ func result(a transcript.Action) []string {
 	case transcript.Running, transcript.Done:
 	}
 	if len(a.Tasks) == 0 {
-		return []string{tell("Finished")}
+		lines := []string{tell("Finished")}
+		if a.Picture != nil {
+			lines = append(lines, "Picture: "+a.Picture.About+", in the file "+safe.Line(a.Picture.Path))
+		}
+		return lines
 	}
 	lines := []string{"Plan: " + human.Count(len(a.Tasks), "task")}
 	for _, t := range a.Tasks {

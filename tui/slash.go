@@ -69,6 +69,7 @@ func slashCommands() []slashCommand {
 		{name: "/mcp", what: "the agent's MCP servers, their tools, and why one is missing", run: runMCP},
 		{name: "/skills", what: "the agent's skills, and which files were skipped", run: runSkills},
 		{name: "/condense", what: "have the model summarize the earlier conversation, to free its context", run: runCondense},
+		{name: "/picture", what: "show the latest screenshot of the agent's browser", onScreen: runPicture},
 		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
 		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},

@@ -36,6 +36,7 @@ var uses = []struct {
 	{"/mcp", "/mcp", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/skills", "/skills", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/condense", "/condense", "this gateway cannot shorten a conversation", "This gateway cannot shorten a conversation.\n"},
+	{"/picture", "/picture", "there is no screenshot in this conversation", "/picture needs a screen.\n"},
 	{"/find", "/find code", "/code", "/find needs a screen.\n"},
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},

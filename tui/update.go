@@ -3,6 +3,7 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/ohgw/ohgw/tui/keyboard"
 	"github.com/ohgw/ohgw/tui/session"
@@ -10,12 +11,19 @@ import (
 
 // Update takes in a message. It reads and writes nothing outside of the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	before, _ := m.open.(*viewer)
 	cmd := m.update(msg)
+	if before != nil && m.open != before {
+		cmd = tea.Batch(cmd, before.gone())
+	}
 	if list := m.menu.refresh(m.open != nil || m.vim != nil && m.vim.Normal()); list != nil {
 		cmd = tea.Batch(cmd, list)
 	}
 	if news := m.notifier.show(); news != nil {
 		cmd = tea.Batch(cmd, news)
+	}
+	if read := m.shots.read(m.width); read != nil {
+		cmd = tea.Batch(cmd, read)
 	}
 	if tick := m.status.move(); tick != nil {
 		cmd = tea.Batch(cmd, tick)
@@ -81,6 +89,8 @@ func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
 		return m.chat.Connect()
 	case session.NamesMsg:
 		return m.menu.named(msg)
+	case uv.PrimaryDeviceAttributesEvent, shotMsg, viewMsg, drawMsg:
+		return m.pictured(msg)
 	}
 	return nil
 }
@@ -92,6 +102,9 @@ func (m *model) resize(msg tea.WindowSizeMsg) tea.Cmd {
 		return func() tea.Msg { return tea.WindowSizeMsg{Width: 80, Height: 24} }
 	}
 	m.width, m.height = msg.Width, msg.Height
+	if _, ok := m.open.(*viewer); ok { // what it shows has lost its place
+		m.open = nil
+	}
 	return nil
 }
 

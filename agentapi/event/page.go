@@ -1,6 +1,8 @@
 package event
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 )
@@ -25,4 +27,25 @@ func PageOf(text string) string {
 		}
 	}
 	return ""
+}
+
+// ScreenshotName returns the name of the file for a picture in base64, which is that of
+// OpenHands.
+func ScreenshotName(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	_, ext := ScreenshotKind(data)
+	return "browser_screenshot_" + hex.EncodeToString(sum[:4]) + ext
+}
+
+// ScreenshotKind returns the media type of a picture in base64, and the end of its file's name.
+func ScreenshotKind(data string) (kind, ext string) {
+	switch {
+	case strings.HasPrefix(data, "/9j/"):
+		return "image/jpeg", ".jpg"
+	case strings.HasPrefix(data, "R0lGODlh"):
+		return "image/gif", ".gif"
+	case strings.HasPrefix(data, "UklGR"):
+		return "image/webp", ".webp"
+	}
+	return "image/png", ".png"
 }

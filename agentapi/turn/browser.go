@@ -1,7 +1,12 @@
 package turn
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	_ "image/jpeg" // the formats of screenshots
+	_ "image/png"
+	"path"
 	"strconv"
 	"strings"
 
@@ -60,6 +65,20 @@ func withSummary(a *event.Action, line string) string {
 		return line
 	}
 	return line + ": " + a.Summary
+}
+
+// picture describes the screenshot of an observation that was stored as a file; nil if it has
+// none.
+func (o observed) picture() *Picture {
+	if o.Screenshot == "" || !path.IsAbs(o.SaveDir) || len(o.SaveDir) > maxPath {
+		return nil
+	}
+	p := &Picture{Path: path.Join(o.SaveDir, event.ScreenshotName(o.Screenshot)), Bytes: base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(o.Screenshot, "=")))}
+	head := base64.NewDecoder(base64.StdEncoding, strings.NewReader(o.Screenshot))
+	if cfg, _, err := image.DecodeConfig(head); err == nil {
+		p.Width, p.Height = cfg.Width, cfg.Height
+	}
+	return p
 }
 
 // onPage adds the title of the page to the line of an action of the browser that is done.

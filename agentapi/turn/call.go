@@ -49,9 +49,19 @@ type Call struct {
 	Removed int `json:"removed,omitempty"`
 	// Tasks is the plan of the agent.
 	Tasks []Task `json:"tasks,omitempty"`
+	// Picture is what the browser showed.
+	Picture *Picture `json:"picture,omitempty"`
 	// Refused is what the model was told that the sandbox of the embedded engine has
 	// refused meanwhile.
 	Refused []agentapi.Block `json:"sandbox_refused,omitempty"`
+}
+
+// Picture is a picture that belongs to a call, as a file of the machine that ran it.
+type Picture struct {
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes"`
+	Width  int    `json:"width,omitempty"`
+	Height int    `json:"height,omitempty"`
 }
 
 // Task is one step of the agent's plan.

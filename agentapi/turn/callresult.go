@@ -37,6 +37,9 @@ type observed struct {
 		Changes map[string]change `json:"changes"`
 	} `json:"commit"`
 	Tasks []Task `json:"task_list"`
+
+	Screenshot string `json:"screenshot_data"` // base64
+	SaveDir    string `json:"full_output_save_dir"`
 }
 
 // resultOf reads the result of a call. Of a call that began in an earlier turn,
@@ -146,6 +149,7 @@ func (res *callResult) call() *Call {
 	}
 	c.Output, c.OutputCut = output(res.text)
 	c.Refused = res.seen.refused()
+	c.Picture = res.seen.picture()
 	if c.Kind == KindTasks {
 		c.Tasks = tasks(res.seen.Tasks)
 	}

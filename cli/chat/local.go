@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -72,6 +73,22 @@ func isPicture(path string) bool {
 	defer func() { _ = f.Close() }() // It was only read.
 	head, err := io.ReadAll(io.LimitReader(f, 512))
 	return err == nil && strings.HasPrefix(http.DetectContentType(head), "image/")
+}
+
+// maxPicture is how many bytes of a screenshot are read.
+const maxPicture = 16 << 20
+
+// readPicture reads a screenshot of the agent's browser. A gateway names the file: one that is
+// not a regular file is not opened, and what is not a picture is not shown.
+func readPicture(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPicture {
+		return nil, fmt.Errorf("%s is not a picture of at most 16 MB", path)
+	}
+	return os.ReadFile(path)
 }
 
 // Run implements [tui.Local]: in the shell of the person, with the environment of

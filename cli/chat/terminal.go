@@ -32,6 +32,9 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		Lend: c.lend(ctx), Copy: clipboard.Copy, PasteImage: clipboard.Paste, ReadImage: c.readImage, Save: c.save,
 	}
 	cfg.Hints.NoModels = c.firstModel(ctx)
+	if c.local != nil {
+		cfg.ReadPicture = readPicture
+	}
 	if c.own != nil {
 		cfg.Place.Backend = c.own.Backend.Status.Name
 	} else {

@@ -165,7 +165,16 @@ type Call struct {
 	Added     int      `json:"added"`
 	Removed   int      `json:"removed"`
 	Tasks     []Task   `json:"tasks"`
+	Picture   *Picture `json:"picture"`         // nil: there is none
 	Refused   []Block  `json:"sandbox_refused"` // without what opens it
+}
+
+// Picture is a picture that the agent's browser showed, as a file of the agent's machine.
+type Picture struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	Width  int    `json:"width"` // 0: not known
+	Height int    `json:"height"`
 }
 
 // Task is one step of the agent's plan.

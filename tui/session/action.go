@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,10 +34,26 @@ func ActionOf(c gateway.Call) transcript.Action {
 	if c.Seconds != nil && *c.Seconds >= 0 && *c.Seconds < 1e6 {
 		a.Took = human.Precise(time.Duration(*c.Seconds * float64(time.Second)))
 	}
+	a.Picture = pictureOf(c.Picture)
 	for _, t := range c.Tasks[:min(len(c.Tasks), maxTasks)] {
 		a.Tasks = append(a.Tasks, transcript.Task{Title: name(t.Title), Notes: name(t.Notes), Status: name(t.Status)})
 	}
 	return a
+}
+
+// pictureOf describes the picture of an action in one line.
+func pictureOf(p *gateway.Picture) *transcript.Picture {
+	if p == nil || p.Path == "" {
+		return nil
+	}
+	about := "screenshot"
+	if p.Width > 0 && p.Height > 0 {
+		about += ", " + strconv.Itoa(p.Width) + "×" + strconv.Itoa(p.Height)
+	}
+	if p.Bytes > 0 {
+		about += ", " + human.Size(p.Bytes)
+	}
+	return &transcript.Picture{Path: p.Path, About: about}
 }
 
 // What is kept of an action. A gateway of ours sends less.

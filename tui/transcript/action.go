@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,13 @@ type Action struct {
 	Added     int
 	Removed   int
 	Tasks     []Task
+	Picture   *Picture // that the browser showed
+}
+
+// Picture is a picture of an action, as a file of the agent's machine.
+type Picture struct {
+	Path  string
+	About string // its kind and size, in one line
 }
 
 // Task is one step of the agent's plan.
@@ -67,6 +75,7 @@ type step struct {
 	selected bool
 	stale    bool // a newer plan took its place
 	refused  []Refusal
+	shown    []string // lines that show the picture, of one width; nil: its About stands for it
 	kept     cache
 }
 
@@ -108,7 +117,7 @@ func (s *step) facts() string {
 
 // opens reports whether there is more to see than the line.
 func (s *step) opens() bool {
-	return s.Output != "" || s.Diff != "" || s.DiffCut > 0 || len(s.Tasks) > 0 || s.Input != ""
+	return s.Picture != nil || s.Output != "" || s.Diff != "" || s.DiffCut > 0 || len(s.Tasks) > 0 || s.Input != ""
 }
 
 // plain reports whether its line is all that is shown while it is folded: such
@@ -117,7 +126,7 @@ func (s *step) plain() bool {
 	if s.bare || len(s.refused) > 0 {
 		return len(s.refused) == 0
 	}
-	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.written() == "" && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale)
+	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.written() == "" && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale) && s.Picture == nil
 }
 
 // written is what an interrupted command had written by then: what stands below the line
@@ -150,6 +159,31 @@ func (a *Answer) Act(act Action) {
 	s := &step{Action: act}
 	a.append(s)
 	a.replan(s)
+}
+
+// Show has lines stand for the picture of an action.
+func (a *Answer) Show(id string, lines []string) {
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			if s.ID == id && !s.bare {
+				s.shown = lines
+				s.kept.version++
+				p.change()
+			}
+		}
+	}
+}
+
+// LastPicture is the latest picture of an action, or nil.
+func (a *Answer) LastPicture() *Picture {
+	for _, p := range slices.Backward(a.parts) {
+		for _, s := range slices.Backward(p.work) {
+			if s.Picture != nil {
+				return s.Picture
+			}
+		}
+	}
+	return nil
 }
 
 // replan lets only the newest plan of the answer be shown by itself.

@@ -1,7 +1,10 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/wrap"
@@ -28,6 +31,7 @@ func (p *painter) body(s *step) []string {
 	default:
 		lines = p.preview(s, width)
 	}
+	lines = append(lines, p.picture(s, width)...)
 	lines = append(lines, p.refusals(s, width)...)
 	bar := style(p.theme.Faint, "│ ")
 	for i, l := range lines {
@@ -58,6 +62,17 @@ func (p *painter) preview(s *step, width int) []string {
 		return p.lastLines(s.written(), width)
 	}
 	return nil
+}
+
+// picture draws the picture of a step, or a line about it.
+func (p *painter) picture(s *step, width int) []string {
+	switch {
+	case s.Picture == nil:
+		return nil
+	case len(s.shown) > 0 && wrap.Width(ansi.Strip(s.shown[0])) <= width:
+		return slices.Clone(s.shown)
+	}
+	return []string{p.faint("▣ "+s.Picture.About, width)}
 }
 
 // lastLines are the last lines of an output, where the reason mostly is.

@@ -2,9 +2,7 @@ package tool
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -38,29 +36,9 @@ func (f BrowserFields) seen(text string) []event.Content {
 	if f.Screenshot == nil || *f.Screenshot == "" {
 		return list
 	}
-	kind, _ := picture(*f.Screenshot)
+	kind, _ := event.ScreenshotKind(*f.Screenshot)
 	if dir != "" {
-		list = append(list, event.Text("Screenshot saved to: "+filepath.Join(dir, ScreenshotName(*f.Screenshot))))
+		list = append(list, event.Text("Screenshot saved to: "+filepath.Join(dir, event.ScreenshotName(*f.Screenshot))))
 	}
 	return append(list, event.Images("data:"+kind+";base64,"+*f.Screenshot))
-}
-
-// ScreenshotName is the name of the file for a picture in base64, which is that of OpenHands.
-func ScreenshotName(data string) string {
-	sum := sha256.Sum256([]byte(data))
-	_, ext := picture(data)
-	return "browser_screenshot_" + hex.EncodeToString(sum[:4]) + ext
-}
-
-// picture is the type of a picture in base64, and the end of its file's name.
-func picture(data string) (kind, ext string) {
-	switch {
-	case strings.HasPrefix(data, "/9j/"):
-		return "image/jpeg", ".jpg"
-	case strings.HasPrefix(data, "R0lGODlh"):
-		return "image/gif", ".gif"
-	case strings.HasPrefix(data, "UklGR"):
-		return "image/webp", ".webp"
-	}
-	return "image/png", ".png"
 }

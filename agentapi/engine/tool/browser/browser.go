@@ -188,5 +188,5 @@ func savePicture(dir, data string, picture []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, tool.ScreenshotName(data)), picture, atomicfile.Options{})
+	return atomicfile.Write(filepath.Join(dir, event.ScreenshotName(data)), picture, atomicfile.Options{})
 }
