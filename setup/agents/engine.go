@@ -28,11 +28,16 @@ import (
 	"github.com/ohgw/ohgw/setup/sandboxes"
 )
 
-// openEngine makes the embedded agent: it needs no server.
+// openEngine makes the embedded agent, if the browser that was asked for is there.
 func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
 	if err := browsers.Asked(env, s); err != nil {
 		return Backend{}, err
 	}
+	return makeEngine(ctx, env, s, log, why)
+}
+
+// makeEngine makes the embedded agent: it needs no server.
+func makeEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
 	dirs, err := env.Dirs()
 	if err != nil {
 		return Backend{}, err

@@ -75,7 +75,7 @@ func browserFrom(s *config.Settings) (from string, err error) {
 	}
 	flag := o.Kind == config.FromFlag
 	switch other := s.Backend != "auto" || len(s.AgentServer.URLs) > 0; {
-	case !s.BrowserTools && !(s.BrowserHeaded && flag):
+	case !s.BrowserTools && (!s.BrowserHeaded || !flag):
 		return "", nil
 	case !other:
 		return o.String(), nil
