@@ -44,7 +44,9 @@ type Config struct {
 	Recipes Recipes
 	// Profiles lists the LLM profiles.
 	Profiles func(ctx context.Context) ([]agentapi.Profile, error)
-	Log      *slog.Logger // gets problems, each once; nil: they are not logged
+	// Browser says why this machine has no browser for agents. Nil: that is not known.
+	Browser func() error
+	Log     *slog.Logger // gets problems, each once; nil: they are not logged
 }
 
 // Kind is where an agent comes from.

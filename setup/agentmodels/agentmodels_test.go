@@ -27,6 +27,7 @@ import (
 // place is a home directory with OpenHands' files.
 type place struct {
 	home, base string
+	browser    error // why this machine has none
 	log        bytes.Buffer
 	*agentmodels.Roster
 }
@@ -45,6 +46,7 @@ func newPlace(t *testing.T, content map[string]string) *place {
 		Profiles: func(context.Context) ([]agentapi.Profile, error) {
 			return []agentapi.Profile{{Name: "fast", Model: "openai/fast", Active: true}, {Name: "slow", Model: "openai/slow"}}, nil
 		},
+		Browser: func() error { return p.browser },
 	})
 	return p
 }

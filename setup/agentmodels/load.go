@@ -19,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/budget"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
@@ -56,11 +57,12 @@ func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 		return nil
 	}
 	if e.Recipe == nil {
-		return r.missingSkills(e)
+		return append(r.missingSkills(e), r.browserless(e, e.Definition.Tools)...)
 	}
 	launch, err := r.cfg.Recipes.Resolve(ctx, *e.Recipe.ID)
+	var tools []string
 	if err == nil {
-		_, err = ofRecipe(e, launch)
+		tools, err = toolsOf(launch.Settings)
 	} else {
 		err = unresolved(e, err)
 	}
@@ -76,7 +78,40 @@ func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 			Path: e.Path, Agent: e.Title, Msg: "the embedded agent ignores " + name, Hint: "use an agent-server for agents with " + name,
 		})
 	}
-	return list
+	return append(list, r.browserless(e, tools)...)
+}
+
+// toolsOf lists the tools in the settings of an agent profile.
+func toolsOf(settings json.RawMessage) (names []string, err error) {
+	var agent struct {
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(settings, &agent); err != nil {
+		return nil, fmt.Errorf("read its settings: %w", err)
+	}
+	for _, t := range agent.Tools {
+		names = append(names, t.Name)
+	}
+	return names, nil
+}
+
+// browserless names the problem of an agent that wants the browser where this machine has
+// none. The agent works without it.
+func (r *Roster) browserless(e Entry, tools []string) []definition.Problem {
+	if r.cfg.Browser == nil || !slices.Contains(tools, toolset.BrowserSet) {
+		return nil
+	}
+	f, ok := errors.AsType[*fault.Error](r.cfg.Browser())
+	if !ok {
+		return nil
+	}
+	p := definition.Problem{Path: e.Path, Agent: e.Title, Msg: "it has " + toolset.BrowserSet + ", and " + f.Msg, Hint: f.Hint}
+	if e.Definition != nil {
+		p.Line = e.Definition.Line("tools")
+	}
+	return []definition.Problem{p}
 }
 
 // missingSkills are the skills of a definition that are not there, neither in the

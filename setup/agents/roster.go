@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/setup"
 	"github.com/ohgw/ohgw/setup/agentmodels"
+	"github.com/ohgw/ohgw/setup/browsers"
 )
 
 // OpenRoster finds the agents that the embedded agent would offer as models with
@@ -25,5 +26,11 @@ func OpenRoster(env *setup.Env, s *config.Settings) (*agentmodels.Roster, error)
 	store := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
 	profiles := &engineProfiles{store: store, state: dirs.State, demo: s.Demo}
 	recipes := files.New(files.Config{Profiles: store, Ciphers: ciphers, Now: env.Now, Log: slog.New(slog.DiscardHandler)})
-	return agentmodels.New(agentmodels.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes.AgentProfiles, Profiles: profiles.List}), nil
+	return agentmodels.New(agentmodels.Config{
+		Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: recipes.AgentProfiles, Profiles: profiles.List,
+		Browser: func() error {
+			_, err := browsers.Find(env, s)
+			return err
+		},
+	}), nil
 }

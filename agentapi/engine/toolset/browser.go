@@ -15,9 +15,9 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-// The names of the browser's tools in a stored agent.
+// BrowserSet is the name of the browser's tools in an agent, and browserClass the older one.
 const (
-	browserSet   = "browser_tool_set"
+	BrowserSet   = "browser_tool_set"
 	browserClass = "BrowserToolSet"
 )
 
@@ -42,7 +42,7 @@ func (m *maker) browser(ctx context.Context) {
 		return
 	}
 	if m.cfg.Browser == nil {
-		m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", browserSet)
+		m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", BrowserSet)
 		return
 	}
 	b, err := m.cfg.Browser(ctx, m.env, BrowserFiles{Save: m.save, Load: m.load})

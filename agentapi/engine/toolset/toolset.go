@@ -83,7 +83,7 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string {
-	return []string{"apply_patch", browserSet, "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
+	return []string{"apply_patch", BrowserSet, "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
 }
 
 // Knows reports whether a tool of that name is one of this engine or of OpenHands.
@@ -149,7 +149,7 @@ func (m *maker) all(ctx context.Context) error {
 		return err
 	}
 	for _, s := range specs {
-		if s.Name == browserSet || s.Name == browserClass {
+		if s.Name == BrowserSet || s.Name == browserClass {
 			m.browser(ctx)
 			continue
 		}
