@@ -156,7 +156,7 @@ func (m *model) pictured(msg tea.Msg) tea.Cmd {
 			if _, ok := m.open.(*viewer); ok {
 				m.open = nil
 			}
-			return m.Say("the screenshot cannot be shown: " + msg.err.Error())
+			return m.Say("the screenshot cannot be shown: " + safe.Line(msg.err.Error()))
 		}
 		v := &viewer{by: m.shots.by, about: msg.about, picture: msg.picture}
 		m.open = v

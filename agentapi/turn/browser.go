@@ -16,22 +16,27 @@ import (
 // browserPrefix begins the names of the browser's tools.
 const browserPrefix = "browser_"
 
-// browserLine writes an action of the browser in one line; "" for an action of another
-// tool. The number of an element says nothing to a person, so the summary follows it.
+// browserLine writes an action of the browser in one line; "" for an action of another tool,
+// such as one of an MCP server with that name. The number of an element says nothing to a
+// person, so the summary follows it.
 func browserLine(a *event.Action) string {
 	name, ok := strings.CutPrefix(a.ToolName, browserPrefix)
 	if !ok {
 		return ""
 	}
 	var in struct {
+		Kind   string `json:"kind"`
 		URL    string `json:"url"`
 		Index  int    `json:"index"`
 		Way    string `json:"direction"`
 		Tab    string `json:"tab_id"`
 		NewTab bool   `json:"new_tab"`
 	}
-	// Arguments the model got wrong leave in empty; the verb remains.
+	// Arguments that the model got wrong have no kind; the tool's name remains.
 	_ = json.Unmarshal(arguments(a), &in)
+	if !strings.HasPrefix(in.Kind, "Browser") || !strings.HasSuffix(in.Kind, "Action") {
+		return ""
+	}
 	switch name {
 	case "navigate":
 		if in.NewTab {
@@ -85,7 +90,7 @@ func (o observed) picture() *Picture {
 // What the model was told says it, or has said it of an earlier action: r.page is the title
 // that was told last.
 func (r *Reader) onPage(res *callResult, c *Call) {
-	if !strings.HasPrefix(res.tool, browserPrefix) || res.state != CallDone {
+	if !strings.HasPrefix(res.tool, browserPrefix) || res.state != CallDone || kindOf(res.action) == KindMCP {
 		return
 	}
 	if title := event.PageOf(res.text); title != "" {

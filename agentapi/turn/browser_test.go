@@ -42,6 +42,25 @@ func TestAStepOfTheBrowserIsALineWithTheTitle(t *testing.T) {
 	}
 }
 
+func TestAToolOfAnMCPServerIsNotTheBrowser(t *testing.T) {
+	t.Parallel()
+	all := calls(t, toolRun(t, "browser_click", `{"data":{"element":"Send","ref":"e5"},"kind":"MCPToolAction"}`,
+		`{"content":[{"type":"text","text":"Done\nPage title: x"}],"tool_name":"browser_click","kind":"MCPToolObservation"}`))
+	if len(all) != 2 || all[0].Line != "browser_click" || all[1].Line != "browser_click" {
+		t.Errorf("calls = %+v", all)
+	}
+}
+
+func TestAResultWithoutItsActionHasTheNameOfTheTool(t *testing.T) {
+	t.Parallel()
+	events := toolRun(t, "browser_click", `{"index":5,"kind":"BrowserClickAction"}`,
+		`{"content":[{"type":"text","text":"Clicked element 5\nPage title: Sent"}],"kind":"BrowserObservation"}`)
+	all := calls(t, append(events[:3], events[4]))
+	if len(all) != 1 || all[0].Line != "browser_click · Sent" {
+		t.Errorf("calls = %+v", all)
+	}
+}
+
 func TestAFailedStepOfTheBrowserHasNoTitle(t *testing.T) {
 	t.Parallel()
 	all := calls(t, toolRun(t, "browser_click", `{"index":5,"kind":"BrowserClickAction"}`,

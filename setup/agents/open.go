@@ -69,17 +69,16 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 // no other backend is used; "" if that was not asked for, or another one was chosen. On the
 // command line the two contradict each other.
 func browserFrom(s *config.Settings) (from string, err error) {
-	o := s.Origin("browser_tools")
-	if !s.BrowserTools {
-		o = s.Origin("browser_headed")
+	wanted, o := s.BrowserTools, s.Origin("browser_tools")
+	if window := s.Origin("browser_headed"); s.BrowserHeaded && window.Kind == config.FromFlag && (!wanted || o.Kind != config.FromFlag) {
+		wanted, o = true, window
 	}
-	flag := o.Kind == config.FromFlag
 	switch other := s.Backend != "auto" || len(s.AgentServer.URLs) > 0; {
-	case !s.BrowserTools && (!s.BrowserHeaded || !flag):
+	case !wanted:
 		return "", nil
 	case !other:
 		return o.String(), nil
-	case flag:
+	case o.Kind == config.FromFlag:
 		return "", fault.NewUsage(o.String()+" needs the embedded agent", "leave it out, or choose the embedded agent: --backend embedded")
 	}
 	return "", nil

@@ -116,6 +116,9 @@ func TestTheBrowserNeedsTheEmbeddedAgent(t *testing.T) {
 		"a variable beside a server": {variables: with(server, map[string]string{
 			"OHGW_BROWSER_TOOLS": "true", "OHGW_BROWSER_HEADED": "true",
 		})},
+		"both beside a server": {
+			variables: with(server, map[string]string{"OHGW_BROWSER_TOOLS": "true"}), flags: map[string][]string{"headed": {"true"}}, refused: true,
+		},
 		"another backend": {flags: map[string][]string{"browser": {"true"}, "backend": {"cloud"}}, refused: true},
 	} {
 		got, err := browserFrom(settingsOf(t, "", tt.variables, tt.flags))
