@@ -236,6 +236,7 @@ func (s *Setup) fill(t *testing.T) (release func()) {
 	}
 	return func() {
 		for _, hold := range holds {
+			feed(t, hold, "done")
 			close(hold)
 		}
 	}
