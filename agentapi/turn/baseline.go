@@ -23,6 +23,9 @@ type Baseline struct {
 	// Accepts says that the turn accepts what waits for confirmation, and has no
 	// message.
 	Accepts bool `json:"accepts,omitempty"`
+	// Twice says that the message may come twice before its run: several gateways can
+	// send it, where one takes the turn over from another.
+	Twice bool `json:"twice,omitempty"`
 }
 
 // secretMark stands in a stored message where a secret was.

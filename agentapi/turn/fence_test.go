@@ -74,6 +74,24 @@ func TestTheFenceIsBetweenTheMessageAndItsRun(t *testing.T) {
 	wantCalls(t, c, "ready", "append go", "fence", "start", "look", "close")
 }
 
+// TestAMessageThatCameTwiceIsFollowedAsOne: a gateway that joins reads from the baseline of
+// the one that began.
+func TestAMessageThatCameTwiceIsFollowedAsOne(t *testing.T) {
+	t.Parallel()
+	var base turn.Baseline
+	c := newFenced(event.Idle)
+	in := c.input()
+	in.Ready = func(b turn.Baseline) error { base = b; return errOwner }
+	if _, err := turn.Run(t.Context(), c, in); !errors.Is(err, errOwner) {
+		t.Fatal(err)
+	}
+	c.say(c.user("go"), c.user("go"), c.status(event.Running), c.message("done"), c.status(event.Finished), c.snapshot(event.State{Status: event.Finished}))
+	res, err := turn.Follow(t.Context(), c, base, func(turn.Update) {}, nil)
+	if err != nil || res.Answer != "done" || res.Outcome != turn.Finished {
+		t.Errorf("Follow: %+v, %v", res, err)
+	}
+}
+
 func TestTheFenceIsBeforeWhatIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := newFenced(event.Waiting)

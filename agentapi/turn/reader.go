@@ -19,7 +19,6 @@ type Reader struct {
 	baseline Baseline
 	fixed    bool // the baseline was given, not read from the stream
 	past     bool // what is read was left by another process, which may have died
-	twice    bool // the message may come twice before it is answered
 
 	began   bool // the user's message was seen
 	active  bool // the run was seen to run, or to fail before it did
@@ -160,9 +159,8 @@ func (r *Reader) logged(e event.Event) []Update {
 	return r.readOwn(e)
 }
 
-// again reports whether a message can be the turn's once more: two gateways may have sent
-// it, where one took the turn over from the other.
-func (r *Reader) again(m *event.Message) bool { return r.twice && r.baseline.has(m) }
+// again reports whether a message can be the turn's once more.
+func (r *Reader) again(m *event.Message) bool { return r.baseline.Twice && r.baseline.has(m) }
 
 // end ends a turn of which only the log tells.
 func (r *Reader) end() []Update {

@@ -49,7 +49,7 @@ func resumed(ctx context.Context, c agentapi.Conversation, b *Baseline, in *Inpu
 		return nil, cause(reading, err)
 	}
 	r := NewReader(b)
-	r.twice = true
+	r.baseline.Twice = true
 	r.Details(in.Details)
 	if b.Accepts {
 		r.Begin()

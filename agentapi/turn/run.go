@@ -108,7 +108,7 @@ func prepared(ctx context.Context, c agentapi.Conversation, stream agentapi.Stre
 	if in.Ready != nil {
 		base := r.Baseline()
 		if base.Accepts = r.Began(); !base.Accepts {
-			base.Message = digest(in.Message.Content())
+			base.Message, base.Twice = digest(in.Message.Content()), in.Fence != nil
 		}
 		if err := in.Ready(base); err != nil {
 			return nil, err
