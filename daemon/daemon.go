@@ -117,6 +117,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.SharedChats = shared.Chats
 	d.completions = completions.New(d.core, cfg.Options)
 	d.responses = responses.New(d.core, d.completions)
 	d.conversations = conversations.New(d.core, items, d.responses.Store, d.responses.Forget)

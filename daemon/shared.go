@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/daemon/run/ledger"
@@ -13,6 +14,8 @@ type Shared struct {
 	Ledger ledger.Ledger
 	// Owners are whose all conversations are.
 	Owners run.Owners
+	// Chats are those of chat UIs.
+	Chats chats.Store
 }
 
 // orAlone returns s, or what a gateway has that is alone.

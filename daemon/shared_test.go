@@ -6,8 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
+	"github.com/ohgw/ohgw/daemon/chats/chatstest"
+	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/run/ledger"
 	"github.com/ohgw/ohgw/daemon/run/ledger/ledgertest"
@@ -42,4 +45,21 @@ func TestARequestThatAnotherGatewayContinuesIsSentAgainAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAChatGoesOnAtTheOtherGateway(t *testing.T) {
+	t.Parallel()
+	kept, b := &chatstest.Memory{}, apitest.Script(daemontest.Say("ok"), daemontest.End(event.Finished))
+	var all []*apitest.Gateway
+	for range 2 {
+		side := kept.Join()
+		all = append(all, apitest.Serve(t, b, func(cfg *daemon.Config) { cfg.Shared = &daemon.Shared{Owners: owners.Open(""), Chats: side} }))
+	}
+	chat := []string{"X-OpenWebUI-Chat-Id", "11111111-2222-4333-8444-555555555555"}
+	first := all[0].Chat(apitest.Ask("one"), chat...)
+	answer := apitest.Completed(t, first).Text()
+	second := all[1].Chat(apitest.Messages(`{"role":"user","content":"one"},{"role":"assistant","content":"`+answer+`"},{"role":"user","content":"two"}`), chat...)
+	apitest.Completed(t, second)
+	const header = "X-OpenHands-ServerConversation-ID"
+	apitest.Equal(t, "the conversation of the second message", second.Header.Get(header), first.Header.Get(header))
 }

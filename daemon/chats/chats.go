@@ -32,8 +32,11 @@ import (
 type Config struct {
 	// StateDir is where chats are kept; empty: in memory only.
 	StateDir string
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// Shared keeps the chats of several gateways, in place of StateDir. Nil: there is
+	// one gateway.
+	Shared Store
+	Now    func() time.Time
+	Logger *slog.Logger
 	// Loose is how long a conversation without a chat can be claimed by one
 	// that gets its name with its second message.
 	Loose time.Duration
@@ -63,6 +66,7 @@ var ErrUnreadable = errors.New("the file of the chat cannot be read")
 type Registry struct {
 	cfg    Config
 	store  store
+	shared *peers // in place of store; nil: the chats are this process's
 	loose  loose
 	cancel context.CancelFunc // ends the sweeping
 	wg     sync.WaitGroup
@@ -83,16 +87,22 @@ type chat struct {
 	underway []underway
 	saved    *saved // what is on the disk; nil: not all that was
 	unsaved  change // what was forgotten since
+
+	peer // where gateways share the chat
 }
 
 // Open opens the chats of a state directory.
 func Open(cfg Config) *Registry {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Registry{cfg: cfg, chats: make(map[string]*chat), cancel: cancel, loose: loose{keep: cfg.Loose}}
-	if cfg.StateDir == "" {
+	switch {
+	case cfg.Shared != nil:
+		r.shared = &peers{store: cfg.Shared, log: cfg.Logger}
+	case cfg.StateDir == "":
 		return r
+	default:
+		r.store.files = recordfile.Open(filepath.Join(cfg.StateDir, "chats"))
 	}
-	r.store.files = recordfile.Open(filepath.Join(cfg.StateDir, "chats"))
 	r.wg.Go(func() {
 		if err := rescue.Do(func() error { r.sweep(ctx); return nil }); err != nil {
 			cfg.Logger.Error("old chats are no longer removed", "err", err, "stack", rescue.Of(err).Stack())
@@ -109,10 +119,14 @@ func (r *Registry) Close() {
 
 // sweep ends with the registry.
 func (r *Registry) sweep(ctx context.Context) {
+	forget := func() error { return r.store.sweep(ctx, r.cfg.Now()) }
+	if r.shared != nil {
+		forget = func() error { return r.shared.sweep(ctx) }
+	}
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
-		if err := r.store.sweep(ctx, r.cfg.Now()); err != nil && ctx.Err() == nil {
+		if err := forget(); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("cannot remove old chats", "err", err)
 		}
 		select {
@@ -156,16 +170,28 @@ func (r *Registry) release(c *chat) {
 func (r *Registry) Enter(req Request) (*Visit, error) {
 	c := r.acquire(req.ID.Key())
 	c.mu.Lock()
-	if err := r.load(c); err != nil {
+	v, err := r.enter(c, req)
+	if err != nil {
 		c.mu.Unlock()
 		r.release(c)
 		return nil, err
 	}
-	return r.visit(c, req), nil
+	return v, nil
+}
+
+// enter is Enter for a caller that holds c.mu.
+func (r *Registry) enter(c *chat, req Request) (*Visit, error) {
+	if err := r.load(c); err != nil {
+		return nil, err
+	}
+	return r.visit(c, req)
 }
 
 // load reads a chat that was not in memory. The caller holds c.mu.
 func (r *Registry) load(c *chat) error {
+	if r.shared != nil {
+		return r.shared.load(c)
+	}
 	if c.loaded {
 		return nil
 	}
@@ -182,14 +208,14 @@ func (r *Registry) load(c *chat) error {
 }
 
 // visit plans a request. The caller holds c.mu.
-func (r *Registry) visit(c *chat, req Request) *Visit {
+func (r *Registry) visit(c *chat, req Request) (*Visit, error) {
 	history := Rounds(req.History)
 	if len(history) > 0 {
 		c.Whole = true
 	}
 	if len(c.Branches) == 0 && !req.ID.Shared {
-		if found := r.loose.claim(req.ID.Token, req.ID.Model, history, r.cfg.Now()); found != nil {
-			c.Branches = append(c.Branches, found)
+		if err := r.adopt(c, req, history); err != nil {
+			return nil, err
 		}
 	}
 	plan, aside, direct := c.decide(req, history)
@@ -199,7 +225,7 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	}
 	v.draft.add(req.Begun)
 	if plan.Branch < 0 {
-		return v
+		return v, nil
 	}
 	origin := c.Branches[plan.Branch]
 	v.Workspace, v.Origin = origin.Workspace, origin.Conversation
@@ -209,7 +235,19 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	case Forked:
 		v.From = origin.Turns[plan.Keep].After
 	}
-	return v
+	return v, nil
+}
+
+// adopt gives a chat the conversation that its history is from, where that had no name
+// yet. The caller holds c.mu.
+func (r *Registry) adopt(c *chat, req Request, history []Round) error {
+	if r.shared != nil {
+		return r.shared.adopt(c, req, history)
+	}
+	if found := r.loose.claim(req.ID.Token, req.ID.Model, history, r.cfg.Now()); found != nil {
+		c.Branches = append(c.Branches, found)
+	}
+	return nil
 }
 
 // decide plans a request by its history, and takes it out of the plan where it comes
@@ -284,6 +322,18 @@ func (b *branch) withPartial(last Digest, shown string) []Turn {
 		}
 	}
 	return marked
+}
+
+// change changes a chat as f says, which returns the branch to store, or nil. With gateways
+// that share the chat, f is called again where another one was faster. The caller holds c.mu.
+func (r *Registry) change(c *chat, f func() *branch) {
+	if r.shared != nil {
+		r.shared.change(c, f)
+		return
+	}
+	if b := f(); b != nil {
+		r.save(c, b)
+	}
 }
 
 // save writes the chat; that it cannot is not a reason to keep the user waiting:

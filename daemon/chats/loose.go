@@ -42,17 +42,21 @@ func (l *loose) claim(token, model string, history []Round, now time.Time) *bran
 		if e.token != token || e.model != model || now.After(e.until) {
 			continue
 		}
-		turns := e.branch.Turns
-		if !ends(history, turns) {
-			continue // at once: there may be a thousand, and others wait
-		}
-		p := Reconcile(history, [][]Turn{turns}, Rules{Shared: true})
-		if p.Kind == Continued && p.From == 0 && p.Rest == len(history) {
+		if isOf(history, e.branch.Turns) {
 			l.list = slices.Delete(l.list, i, i+1)
 			return e.branch
 		}
 	}
 	return nil
+}
+
+// isOf reports whether a history is all that was said in a conversation with these turns.
+func isOf(history []Round, turns []Turn) bool {
+	if !ends(history, turns) {
+		return false // at once: there may be a thousand, and others wait
+	}
+	p := Reconcile(history, [][]Turn{turns}, Rules{Shared: true})
+	return p.Kind == Continued && p.From == 0 && p.Rest == len(history)
 }
 
 // Remember notes the answer of a conversation whose request named no chat.
@@ -66,6 +70,11 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 	if len(turns) > maxLooseTurns {
 		return
 	}
+	b := &branch{Conversation: conversation, Used: now, Turns: turns}
+	if r.shared != nil {
+		r.shared.addLoose(token, model, b, r.cfg.Loose)
+		return
+	}
 	l := &r.loose
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,10 +82,7 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 	if len(l.list) >= maxLoose {
 		l.list = slices.Delete(l.list, 0, 1)
 	}
-	l.list = append(l.list, looseEntry{
-		token: token, model: model, until: now.Add(l.keep),
-		branch: &branch{Conversation: conversation, Used: now, Turns: turns},
-	})
+	l.list = append(l.list, looseEntry{token: token, model: model, until: now.Add(l.keep), branch: b})
 }
 
 // ends reports whether the turns end with all rounds of the history.

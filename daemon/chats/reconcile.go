@@ -37,6 +37,10 @@ type Turn struct {
 	waits bool
 	draft *draft // the answer while it is written; nil for turns of another life
 	asked manner // zero for turns of another life
+
+	// visit and gateway are for gateways that share the chat: whose turn it is, and which of
+	// them has the run. An empty gateway: the run is over.
+	visit, gateway string
 }
 
 // Rules is what the identity of a chat says about its transcripts.

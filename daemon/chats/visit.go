@@ -55,6 +55,11 @@ type Visit struct {
 	told    []Turn // what the conversation has when the run begins, before this turn
 	settled bool
 	closed  bool
+
+	// These are for gateways that share the chat.
+	id        string // of the visit
+	reserved  bool   // the turn is in the chat, and it is not known yet whether it runs
+	workspace string // of the conversation, once it is open
 }
 
 // draft is an answer as it is shown, while it is written.
@@ -100,8 +105,11 @@ func (v *Visit) Settle(started bool) {
 	}
 	v.settled = true
 	defer v.chat.mu.Unlock()
-	if started {
+	switch {
+	case started && !v.reserved:
 		v.commit()
+	case !started && v.reserved:
+		v.retract()
 	}
 }
 
@@ -109,7 +117,18 @@ func (v *Visit) Settle(started bool) {
 // a request that follows at once knows of it. The caller holds the chat.
 func (v *Visit) commit() {
 	c := v.chat
+	v.place()
+	c.underway = append(c.underway, underway{conversation: v.Conversation, draft: v.draft, visit: v.id, system: Of(v.req.System), tools: v.req.Tools})
+	v.r.acquire(c.key) // until the run has ended
+}
+
+// place puts the turn into its branch. The caller holds the chat.
+func (v *Visit) place() {
+	c := v.chat
 	own := Turn{User: Of(v.req.Text), waits: true, draft: v.draft, asked: mannerOf(v.req)}
+	if v.r.shared != nil && !v.sign(&own) {
+		return // it is there already
+	}
 	b := c.find(v.Conversation)
 	if b == nil {
 		b = &branch{Conversation: v.Conversation, Workspace: v.Workspace}
@@ -128,18 +147,18 @@ func (v *Visit) commit() {
 	for _, t := range b.Turns {
 		if t.draft != nil && (t.Stopped || len(t.Answers) > 0) {
 			t.draft.forget() // this request has been compared with it
+			delete(c.drafts, t.visit)
 		}
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()
-	c.underway = append(c.underway, underway{conversation: v.Conversation, draft: v.draft, system: Of(v.req.System), tools: v.req.Tools})
-	v.r.acquire(c.key) // until the run has ended
 }
 
 // underway is a run of a chat that has not ended.
 type underway struct {
 	conversation string
-	draft        *draft
+	draft        *draft // nil: another gateway has it
+	visit        string
 	system       Digest
 	tools        bool
 }
@@ -288,7 +307,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	if at < 0 {
 		return "", v.Planned(), ""
 	}
-	v.opened, b.Workspace = true, info.Workspace
+	v.opened, b.Workspace, v.workspace = true, info.Workspace, info.Workspace
 	if info.Created && !forked {
 		if at > 0 || v.gone {
 			line = Gone
@@ -313,22 +332,30 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 func (v *Visit) Begin(base turn.Baseline) {
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
+	v.r.change(v.chat, func() *branch { return v.begin(base) })
+}
+
+// begin changes the chat as Begin says, and returns the branch to store; nil: none.
+func (v *Visit) begin(base turn.Baseline) *branch {
 	b, at := v.own()
 	if at < 0 {
-		return
+		return nil
 	}
-	own := b.Turns[at]
+	own, told := b.Turns[at], v.told
 	own.waits, own.After = false, base.After
 	if own.After == agentapi.FromStart {
 		own.After = "" // nothing comes before it
 	}
-	if last := len(v.told) - 1; v.req.Begun != "" && last >= 0 && v.told[last].User == own.User {
+	if last := len(told) - 1; v.req.Begun != "" && last >= 0 && told[last].User == own.User {
 		// To the chat it is one turn.
-		own.After, own.Answers = v.told[last].After, v.told[last].Answers
-		v.told = v.told[:last]
+		own.After, own.Answers = told[last].After, told[last].Answers
+		told = told[:last]
 	}
-	b.Turns = slices.Concat(v.told, []Turn{own}, b.Turns[at+1:])
-	v.r.save(v.chat, b)
+	if v.opened {
+		b.Workspace = v.workspace
+	}
+	b.Turns = slices.Concat(told, []Turn{own}, b.Turns[at+1:])
+	return b
 }
 
 // End notes how the run ended. One that never began was never said.
@@ -337,9 +364,15 @@ func (v *Visit) End(began, stopped bool) {
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
 	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.draft == v.draft })
+	v.r.change(v.chat, func() *branch { return v.end(began, stopped) })
+}
+
+// end changes the chat as End says, and returns the branch to store; nil: none.
+func (v *Visit) end(began, stopped bool) *branch {
 	b, at := v.own()
 	switch {
 	case at < 0:
+		return nil
 	case !v.opened && v.plan.Kind != Continued && len(b.Turns) == at+1:
 		// The conversation was never made.
 		v.chat.Branches = slices.DeleteFunc(v.chat.Branches, func(other *branch) bool { return other == b })
@@ -347,12 +380,18 @@ func (v *Visit) End(began, stopped bool) {
 		saved := !b.Turns[at].waits
 		b.Turns = slices.Delete(b.Turns, at, at+1)
 		if saved {
-			v.r.save(v.chat, b)
+			return b
 		}
 	case stopped:
-		b.Turns[at].Stopped = true
-		v.r.save(v.chat, b)
+		b.Turns[at].Stopped, b.Turns[at].gateway = true, ""
+		return b
+	default:
+		b.Turns[at].gateway = ""
 	}
+	if v.r.shared == nil {
+		return nil
+	}
+	return b
 }
 
 // Show notes a piece of the answer that is on its way to the user.
@@ -367,19 +406,25 @@ func (v *Visit) Shown(conversation string) {
 	}
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
+	v.r.change(v.chat, func() *branch { return v.shown(conversation, user, answer) })
+}
+
+// shown changes the chat as Shown says, and returns the branch to store; nil: none.
+func (v *Visit) shown(conversation string, user, answer Digest) *branch {
 	b := v.chat.find(conversation)
 	if b == nil {
-		return
+		return nil
 	}
 	for i, t := range slices.Backward(b.Turns) {
 		if t.User == user {
-			if !t.shows(answer) {
-				b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
-				v.r.save(v.chat, b)
+			if t.shows(answer) {
+				return nil
 			}
-			return
+			b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
+			return b
 		}
 	}
+	return nil
 }
 
 // Close says that the client has what it wanted, or is gone. It settles a visit that has

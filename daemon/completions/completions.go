@@ -42,6 +42,9 @@ type Options struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Chats finds the names of chats beyond those known.
 	Chats chats.Finder
+	// SharedChats keeps the chats of several gateways; nil: those of this one are in its state
+	// directory.
+	SharedChats chats.Store
 	// WorkspacePerChat gives each chat a directory of its own, below Workspace
 	// if there is one, that all its conversations work in.
 	WorkspacePerChat bool
@@ -121,7 +124,7 @@ type API struct {
 func New(core *gate.Core, o Options) *API {
 	return &API{
 		core: core, Options: o.withDefaults(), directCalls: make(chan struct{}, maxDirect),
-		chats:  chats.Open(chats.Config{StateDir: core.StateDir, Now: core.Now, Logger: core.Logger, Loose: core.OneShotTTL}),
+		chats:  chats.Open(chats.Config{StateDir: core.StateDir, Shared: o.SharedChats, Now: core.Now, Logger: core.Logger, Loose: core.OneShotTTL}),
 		models: newCatalogue(core),
 	}
 }

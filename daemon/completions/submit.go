@@ -69,9 +69,19 @@ func (api *API) submit(x *gate.Exchange, r *http.Request, c *Call, m model) (*St
 }
 
 // start asks for a run at the place of a call, and waits until its conversation is open.
-// The chat is held until it is settled, so that two requests of it that come together
-// find one conversation.
+// Where another gateway has changed the chat meanwhile, it decides again.
 func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
+	for {
+		s, err := api.startOnce(x, r, q)
+		if !errors.Is(err, chats.ErrChanged) || r.Context().Err() != nil {
+			return s, err
+		}
+	}
+}
+
+// startOnce does what start does, as the chat is now. The chat is held until it is
+// settled, so that two requests of it that come together find one conversation.
+func (api *API) startOnce(x *gate.Exchange, r *http.Request, q asked) (*Started, error) {
 	visit, err := api.enter(q.call)
 	if err != nil {
 		return nil, err
@@ -89,11 +99,17 @@ func (api *API) start(x *gate.Exchange, r *http.Request, q asked) (*Started, err
 	if at.routed {
 		x.Header().Set(gate.HeaderRouted, at.model())
 	}
+	if err := visit.Reserve(); err != nil {
+		return nil, unreadable(err)
+	}
 	att, err := api.core.Runs.Admit(api.request(x, r, q, at))
 	if err != nil {
 		return nil, err
 	}
-	visit.Settle(!att.Replayed())
+	if att.Begins() {
+		visit.RunsIn(att.ConversationID())
+	}
+	visit.Settle(att.Begins())
 	if err := att.Opened(r.Context()); err != nil {
 		att.Close()
 		return nil, err
@@ -109,17 +125,22 @@ func (api *API) enter(c *Call) (*chats.Visit, error) {
 		return nil, nil
 	}
 	visit, err := api.chats.Enter(*c.Chat)
-	if errors.Is(err, chats.ErrUnreadable) {
-		err = fmt.Errorf("%w: %w", run.ErrState, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	if visit.Direct && api.Complete != nil && api.Housekeeping != HousekeepingAgent {
 		visit.Close()
 		return nil, errDirect
 	}
 	return visit, nil
+}
+
+// unreadable returns an error of the chats as one of the state of the gateway.
+func unreadable(err error) error {
+	if errors.Is(err, chats.ErrUnreadable) {
+		return fmt.Errorf("%w: %w", run.ErrState, err)
+	}
+	return err
 }
 
 // request assembles the whole request to the runs.

@@ -22,7 +22,8 @@ type Attachment struct {
 	job       *job
 	gone      func() bool // the client has hung up; nil: not known
 	replayed  bool
-	next      int // index of the next update since the job began
+	begins    bool // its request made the job, which follows no other
+	next      int  // index of the next update since the job began
 	wake      chan struct{}
 	took      bool // an answer that was owed
 	delivered bool // written with the delivery's mutex
@@ -59,6 +60,10 @@ const (
 	IgnoredSystem    = "system"    // another system text than that of the conversation
 	IgnoredWorkspace = "workspace" // the directory that the client named
 )
+
+// Begins reports whether the request begins the run: no other request has, or only one at
+// a gateway that died before it sent anything.
+func (a *Attachment) Begins() bool { return a.begins }
 
 // Ignored names what of the request has no effect on the conversation, as far
 // as is known now: IgnoredSystem, IgnoredWorkspace.

@@ -14,7 +14,7 @@ const defaultGrace = 10 * time.Second
 
 // attach adds the client that made the job.
 func (j *job) attach(gone func() bool) *Attachment {
-	return j.delivery.add(&Attachment{job: j, gone: gone})
+	return j.delivery.add(&Attachment{job: j, gone: gone, begins: j.follow == nil})
 }
 
 // join adds a client that repeats an earlier one.

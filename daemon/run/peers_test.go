@@ -176,7 +176,13 @@ func TestARunWithoutAJobIsReleased(t *testing.T) {
 			t.Errorf("without an answer to the claim: %v", err)
 		}
 		time.Sleep(5 * time.Second)
-		b.wantAnswer(shared("hello", "key"), "re: hello")
+		again := b.admit(shared("hello", "key"))
+		if !again.Begins() {
+			t.Error("the request does not begin the run that no gateway has sent")
+		}
+		if text, err := b.read(again); err != nil || text != "re: hello" {
+			t.Errorf("the answer is %q, %v", text, err)
+		}
 		g.wantSent("hello", 1)
 	})
 }

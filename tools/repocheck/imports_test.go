@@ -192,7 +192,7 @@ func rules(t *testing.T) []rule {
 		// What stays out.
 		{
 			name: "test only", why: "this is for tests, and for packages whose name ends in test",
-			not:  append([]string{"agentapi/...test", "internal/...test", "setup/...test", "cli/clitest", "daemon/apitest", "daemon/run/ledger/ledgertest"}, fakes...),
+			not:  append([]string{"agentapi/...test", "internal/...test", "setup/...test", "cli/clitest", "daemon/apitest", "daemon/chats/chatstest", "daemon/run/ledger/ledgertest"}, fakes...),
 			deny: testOnly,
 		},
 		{
