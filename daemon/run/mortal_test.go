@@ -13,7 +13,9 @@ import (
 
 // mortal is the life of a gateway, which dies at a step of the protocol that a test has chosen.
 type mortal struct {
-	l *ledgertest.Replica
+	l    *ledgertest.Replica
+	life context.Context // ends with the connections of its clients
+	end  context.CancelFunc
 
 	mu     sync.Mutex
 	steps  []string // so far
@@ -55,6 +57,7 @@ func (m *mortal) killLocked() {
 	if !m.dead {
 		m.dead = true
 		m.l.Die()
+		m.end()
 	}
 }
 

@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +51,8 @@ func (g *gateways) join() *gateway {
 	g.t.Helper()
 	l := g.state.Join()
 	life := &mortal{l: l}
+	life.life, life.end = context.WithCancel(context.Background())
+	g.t.Cleanup(life.end)
 	m, err := run.New(run.Config{Backend: mortalBackend{g.b, life}, Ledger: stepped{l, life}, Grace: 50 * time.Millisecond, OneShotTTL: time.Hour})
 	if err != nil {
 		g.t.Fatalf("New: %v", err)
@@ -102,9 +106,12 @@ func (m *gateway) read(a *run.Attachment) (string, error) {
 	defer a.Close()
 	text := ""
 	for {
-		u, err := a.Next(m.t.Context())
-		if err != nil {
+		u, err := a.Next(m.life)
+		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err != nil {
+			return text, err
 		}
 		if u.Kind == turn.Text {
 			text += u.Text
