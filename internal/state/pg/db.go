@@ -5,9 +5,9 @@
 // text. It does not have the text of answers on their way to clients: agent-servers keep
 // that.
 //
-// Invariants: one row decides what a run is, and every write to that row names its run
-// and its epoch. Only the database's clock counts. No error and no log line has the
-// password.
+// Invariants: one row decides what a run is, and every step of the gateway that looks
+// after it names the run and its epoch. Only the database's clock counts. No error and no
+// log line has the password.
 package pg
 
 import (
