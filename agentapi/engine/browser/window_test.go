@@ -16,14 +16,16 @@ func TestAWindowIsShownOnTheDisplayOfThePerson(t *testing.T) {
 	}{
 		"X11": {
 			[]string{"DISPLAY=:1", "WAYLAND_DISPLAY=wayland-0", "XDG_RUNTIME_DIR=/run/user/1", "AWS_SECRET=x"},
-			[]string{"--ozone-platform=x11"}, []string{"DISPLAY=:1", "XAUTHORITY=/home/a/.Xauthority"},
+			[]string{"--ozone-platform=x11"},
+			[]string{"DISPLAY=:1", "XAUTHORITY=/home/a/.Xauthority"},
 		},
 		"cookies": {
 			[]string{"DISPLAY=:1", "XAUTHORITY=/run/x"}, []string{"--ozone-platform=x11"}, []string{"DISPLAY=:1", "XAUTHORITY=/run/x"},
 		},
 		"Wayland": {
 			[]string{"WAYLAND_DISPLAY=wayland-0", "XDG_RUNTIME_DIR=/run/user/1"},
-			[]string{"--ozone-platform=wayland"}, []string{"WAYLAND_DISPLAY=/run/user/1/wayland-0"},
+			[]string{"--ozone-platform=wayland"},
+			[]string{"WAYLAND_DISPLAY=/run/user/1/wayland-0"},
 		},
 	} {
 		w, err := findWindow("linux", tc.environ, "/home/a")
