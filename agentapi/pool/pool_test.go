@@ -528,6 +528,8 @@ func TestAServerThatRefusesAStartCountsAsFull(t *testing.T) {
 			t.Errorf("Again: %v", err)
 		}
 		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if w.asked != 2 {
 			t.Errorf("the model was asked %d times, want 2", w.asked)
 		}
