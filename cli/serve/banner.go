@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/setup/agents"
 	"github.com/ohgw/ohgw/setup/firstrun"
+	"github.com/ohgw/ohgw/setup/sandboxes"
 	"github.com/ohgw/ohgw/setup/serving"
 )
 
@@ -37,12 +38,14 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 	switch {
 	case a.Quiet:
 	case a.Stderr.TTY() && !a.JSON:
+		warnRoot(ctx, a, g.backend)
 		banner(ctx, a, g)
 		return
 	case !a.JSON:
 		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s%s", g.info.URL, g.key.Source, g.backend.Line(), g.where())
 		a.Note("ohgw: sandbox: %s", g.backend.SandboxLine(ctx))
 	}
+	warnRoot(ctx, a, g.backend)
 	for _, m := range st.Missing {
 		log.Warn("agent-server lacks a feature", "feature", m)
 	}
@@ -51,6 +54,18 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 		log.Warn("cloud does not answer", "address", st.Address, "err", st.Err)
 	case st.Err != nil:
 		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
+	}
+}
+
+// warnRoot says what it means for the agents' commands that ohgw runs as root.
+func warnRoot(ctx context.Context, a *kit.App, b agents.Backend) {
+	switch {
+	case !a.Root || !b.InProcess() || sandboxes.DemoAlone(b.Sandbox(ctx)):
+	case sandboxes.Contained(b.Sandbox(ctx).Level):
+		a.Note("warning: ohgw runs as root: a bug in the sandbox would give agents the whole machine")
+	default:
+		a.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
+		a.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
 	}
 }
 

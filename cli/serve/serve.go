@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,6 @@ import (
 	"github.com/ohgw/ohgw/internal/service"
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/systemd"
-	"github.com/ohgw/ohgw/setup/agents"
-	"github.com/ohgw/ohgw/setup/sandboxes"
 	"github.com/ohgw/ohgw/setup/serving"
 )
 
@@ -151,7 +150,6 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	warnRoot(ctx, o, g.Backend)
 	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second), Log: logPlace(o, dirs)}
 	if err := claim.Publish(info); err != nil {
 		return err
@@ -161,7 +159,11 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		sayStopping(o.App, g.Runs(), s.Drain)
 	})
 	defer told() // the program must not end before the service manager was told
-	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State, detached: o.detached}, log)
+	var greeted sync.WaitGroup
+	greeted.Go(func() { // It waits for the sandbox. Requests do not.
+		announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State, detached: o.detached}, log)
+	})
+	defer greeted.Wait()
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
 }
@@ -182,18 +184,6 @@ func whenDone(ctx context.Context, f func()) (settled func()) {
 		case ctx.Err() != nil:
 			f()
 		}
-	}
-}
-
-// warnRoot says what it means for the agents' commands that ohgw runs as root.
-func warnRoot(ctx context.Context, o *options, b agents.Backend) {
-	switch {
-	case !o.Root || !b.InProcess() || sandboxes.DemoAlone(b.Sandbox(ctx)):
-	case sandboxes.Contained(b.Sandbox(ctx).Level):
-		o.Note("warning: ohgw runs as root: a bug in the sandbox would give agents the whole machine")
-	default:
-		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
-		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
 	}
 }
 

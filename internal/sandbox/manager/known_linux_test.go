@@ -80,6 +80,38 @@ func TestTheLevelIsTestedOnce(t *testing.T) {
 	}
 }
 
+// What another process has found costs a start nothing: a box is made when one is asked
+// for, or the level.
+func TestAKnownLevelIsProvedWhenItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*world, *manager.Manager){
+		"the level": func(_ *world, m *manager.Manager) { m.Status(); m.Status() },
+		"a box":     func(w *world, m *manager.Manager) { w.box(m) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(w *world) { w.cfg.Executable, w.cfg.Settings.Minimum = os.Executable, sandbox.Reduced })
+			w.box(w.manager()) // The level is found and tested.
+			probed, find := make(chan struct{}, 8), w.cfg.Ask
+			w.cfg.Ask = func(ctx context.Context) probe.Result { probed <- struct{}{}; return find(ctx) }
+			quiet, err := manager.New(t.Context(), w.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := quiet.Close(); err != nil { // waits for what the manager has begun
+				t.Error(err)
+			}
+			if got := len(probed); got != 0 {
+				t.Errorf("a manager that was not asked has made %d boxes", got)
+			}
+			ask(w, w.manager())
+			if got := len(probed); got != 1 {
+				t.Errorf("a manager that was asked has made %d boxes to prove its level, want 1", got)
+			}
+		})
+	}
+}
+
 // A level that another process has found is said only where this one has it, too.
 func TestTheLevelIsThatOfThisProcess(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 type level struct {
 	proved chan struct{} // closed when this process has made a box of the level
 	tested chan struct{} // closed when the attempts to break out were made
+	prove  func()        // begins to prove it, if that is still to be done
 
 	again sync.Mutex // held while the level is found again
 
@@ -24,7 +25,9 @@ type level struct {
 	held    bool  // a program has run in a box
 }
 
-func newLevel() level { return level{proved: make(chan struct{}), tested: make(chan struct{})} }
+func newLevel() level {
+	return level{proved: make(chan struct{}), tested: make(chan struct{}), prove: func() {}}
+}
 
 // fixed says that there is nothing to prove or to test.
 func (l *level) fixed(st Status) {
@@ -69,6 +72,7 @@ func (l *level) now() (Status, error) {
 // Status is which sandbox there is. Where another process has found it, Status waits
 // until this one has made a box, too.
 func (m *Manager) Status() Status {
+	m.level.prove()
 	<-m.level.proved
 	st, _ := m.level.now()
 	return st
@@ -107,12 +111,14 @@ func (m *Manager) first(ctx context.Context) (finding, error) {
 	return finding{Result: found, proved: true, tested: known && found == believed}, nil
 }
 
-// begin does what a finding still needs, and does not wait for it.
+// begin does what a finding still needs, and does not wait for it. To make a box takes a
+// processor for as long as the rest of a start takes: where another process has made one,
+// this one does so when it is asked for its level or for a box.
 func (m *Manager) begin(f finding) {
 	switch {
 	case !f.proved:
 		m.level.set(Status(f.Result))
-		m.wait.Go(m.prove)
+		m.level.prove = sync.OnceFunc(func() { m.wait.Go(m.prove) })
 	case f.tested || !escape.Supported && m.cfg.Test == nil:
 		m.level.fixed(Status(f.Result))
 	default:

@@ -186,6 +186,7 @@ func (m *Manager) Box(ctx context.Context, e Env) (sandbox.Box, error) {
 	if m.boxless() {
 		return m.Outside(e.Conversation), nil
 	}
+	m.level.prove()
 	select {
 	case <-m.level.tested:
 	case <-ctx.Done():
