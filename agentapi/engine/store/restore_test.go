@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,14 +140,56 @@ func TestAConversationThatAnotherProcessHasIsRestoredLater(t *testing.T) {
 	left(t, root)
 	early := next()
 	early.Holder.Alive = func(int) bool { return true } // the process that has the conversation lives
-	openJournal(root, early)
+	was := openJournal(root, early)
 	if found, err := filepath.Glob(filepath.Join(d.Path(), "events", "*"+sent[2]+"*")); err != nil || len(found) != 0 {
 		t.Errorf("an event is written into the conversation of another process: %q, %v", found, err)
+	}
+	if err := was.Close(); err != nil {
+		t.Error(err)
 	}
 	openJournal(root, next())
 	if got := ids(reopen(t, root, next()).Events()); !slices.Equal(got, sent) {
 		t.Errorf("the log has %q, want %q", got, sent)
 	}
+}
+
+// A log without its end is not opened: what is written behind it would take the place of what
+// the journal has.
+func TestAConversationIsNotOpenedBeforeItIsRestored(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	d, sent := logOf(t, root, journaled(t, root))
+	if err := os.Remove(eventPath(t, d, sent[2])); err != nil {
+		t.Fatal(err)
+	}
+	left(t, root)
+	full := &fullDisk{full: true}
+	opts := next()
+	opts.Files = full
+	opts.Journal = openJournal(root, opts)
+	for range 2 {
+		if _, err := store.Open(root, d.State.ID, opts); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("open: %v, want an error of the full disk", err)
+		}
+	}
+	full.full = false
+	if got := ids(reopen(t, root, opts).Events()); !slices.Equal(got, sent) {
+		t.Errorf("the log has %q, want %q", got, sent)
+	}
+}
+
+// fullDisk is a disk that takes no new event.
+type fullDisk struct {
+	store.Disk
+
+	full bool
+}
+
+func (d *fullDisk) Write(path string, data []byte, sync bool) error {
+	if d.full {
+		return syscall.ENOSPC
+	}
+	return d.Disk.Write(path, data, sync)
 }
 
 func TestAConversationThatWasRemovedStaysSo(t *testing.T) {

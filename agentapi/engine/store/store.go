@@ -193,6 +193,9 @@ func Open(root, id string, opts Options) (*Dir, error) {
 		}
 		return nil, fmt.Errorf("open conversation: %w", err)
 	}
+	if err := opts.Journal.Restored(d.path); err != nil {
+		return nil, err
+	}
 	lease, err := claim(d.path, opts)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,8 @@ type Record struct {
 
 // Journal is the journal of a process. A nil one keeps nothing.
 type Journal struct {
-	cfg Config
+	cfg        Config
+	unrestored unrestored
 
 	mu   sync.Mutex
 	next *batch // what the next write has; nil: nothing
@@ -287,8 +288,11 @@ func (j *Journal) Name(dir string) (conversation string, ok bool) {
 // was there before, and of those below, is not restored.
 func (j *Journal) Forget(dir string) error {
 	conversation, ok := j.Name(dir)
-	if !ok || !j.knows(conversation) {
+	if !ok {
 		return nil
+	}
+	if err := j.abandon(conversation); err != nil || !j.knows(conversation) {
+		return err
 	}
 	return j.Keep(Record{Conversation: conversation})
 }
@@ -300,14 +304,17 @@ func (j *Journal) knows(conversation string) bool {
 	if j.file != nil {
 		files = append(slices.Clone(files), j.file)
 	}
-	return slices.ContainsFunc(files, func(f *file) bool {
-		for name := range f.of {
-			if within(conversation, name) {
-				return true
-			}
+	return slices.ContainsFunc(files, func(f *file) bool { return f.has(conversation) })
+}
+
+// has reports whether a file has events of a conversation, or of one below it.
+func (f *file) has(conversation string) bool {
+	for name := range f.of {
+		if within(conversation, name) {
+			return true
 		}
-		return false
-	})
+	}
+	return false
 }
 
 // within reports whether a conversation is another one, or below it.
@@ -328,18 +335,19 @@ func (j *Journal) Close() error {
 	}
 	j.io.Unlock()
 	j.work.Wait()
+	left := j.unrestored.leave()
 	j.io.Lock()
 	defer j.io.Unlock()
 	j.retire()
 	if len(j.old) == 0 {
-		return nil
+		return left
 	}
 	if err := j.sync(); err != nil {
-		return fmt.Errorf("close the journal: %w", err) // the next process restores what is lost
+		return errors.Join(fmt.Errorf("close the journal: %w", err), left) // the next process restores what is lost
 	}
 	old := j.old
 	j.old = nil
-	return remove(old)
+	return errors.Join(remove(old), left)
 }
 
 // sync puts what the old files hold on the disk.

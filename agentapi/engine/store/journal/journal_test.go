@@ -212,6 +212,64 @@ func TestWhatCannotBeRestoredStays(t *testing.T) {
 	}
 }
 
+// What could not be restored is restored before its conversation is opened. The journal is
+// removed when nothing of it is left.
+func TestWhatCouldNotBeRestoredIsRestoredLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := start(dir, nil)
+	keep(t, first.Journal, "a", "1")
+	keep(t, first.Journal, "b/subagents/c", "2")
+	left := copyOf(t, dir)
+	p := start(left, errors.New("the disk is full"))
+	for _, name := range []string{"a", "b/subagents/c"} {
+		if err := p.Restored(filepath.Join(left, name)); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := p.Restored(filepath.Join(left, "b")); err != nil {
+		t.Errorf("one that the journal does not have: %v", err)
+	}
+	p.refuses = nil
+	for _, name := range []string{"a", "b/subagents/c", "a"} {
+		p.restored[name] = ""
+		if err := p.Restored(filepath.Join(left, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if p.restored["b/subagents/c"] == "" || p.restored["a"] != "" {
+		t.Errorf("restored %q, want each once", p.restored)
+	}
+	if err := p.Close(); err != nil || len(logs(t, left)) != 0 {
+		t.Errorf("close: %v, with %q left", err, logs(t, left))
+	}
+}
+
+// A conversation that is made again is not restored, also by a process after this one, for
+// which the journal stays.
+func TestANewConversationIsNotRestoredLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := start(dir, nil)
+	keep(t, first.Journal, "a", "1")
+	keep(t, first.Journal, "b", "2")
+	left := copyOf(t, dir)
+	p := start(left, errors.New("the disk is full"))
+	if err := p.Forget(filepath.Join(left, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Restored(filepath.Join(left, "a")); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := start(left, nil)
+	if next.restored["a"] != "" || next.restored["b"] == "" {
+		t.Errorf("restored %q, want those of b alone", next.restored)
+	}
+}
+
 func TestANewConversationForgetsAnOlderOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
