@@ -184,7 +184,7 @@ func TestFlagsStay(t *testing.T) {
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
-		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
+		"sandbox run": "network", "sandbox status": "", "sandbox test": "", "state check": "", "state migrate": "", "state status": "",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict to",
 		"cloud new":        "branch follow git-provider model profile repo title wait", "cloud send": "follow wait wake", "cloud wake": "wait", "cloud tail": "follow last",
 		"cloud changes": "", "cloud download files": "", "cloud download changes": "", "cloud download workspace": "", "cloud trajectory": "force format output", "cloud browse": "",

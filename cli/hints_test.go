@@ -105,7 +105,7 @@ func typeInBackground(ts *testscript.TestScript, line string) {
 
 // command is what a hint has to type.
 var command = regexp.MustCompile(`(?:^|[ (])(?:export [A-Z]|chmod |sudo |unset [A-Z]|kill |systemctl |"\$\{EDITOR|` +
-	`ohgw (?:acp|agents|chat|cloud|completion|config|connect|conversations|doctor|help|keys|logs|models|pool|profiles|ps|serve|service|status|stop|tokens|version)\b)`)
+	`ohgw (?:acp|agents|chat|cloud|completion|config|connect|conversations|doctor|help|keys|logs|models|pool|profiles|ps|serve|service|state|status|stop|tokens|version)\b)`)
 
 // carries is a line of a script that carries out a hint.
 var carries = regexp.MustCompile(`^(?:\[\w+\] )?carryout (?:-background |-code \d+ |-tty (?:'[^']*'|\S+) \S+ )?(.*)`)

@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/cli/serve"
 	"github.com/ohgw/ohgw/cli/server"
 	"github.com/ohgw/ohgw/cli/service"
+	"github.com/ohgw/ohgw/cli/state"
 	"github.com/ohgw/ohgw/cli/status"
 	"github.com/ohgw/ohgw/cli/stop"
 	"github.com/ohgw/ohgw/cli/tokens"
@@ -81,7 +82,7 @@ and a model ID that it prints in your client.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
 	add(root, groupRun, serve.New(a), stop.New(a), logs.New(a), chat.New(a), acp.New(a), status.New(a), ps.New(a), conversations.New(a), pool.New(a), cloud.New(a), doctor.New(a), modellist.New(a))
-	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
+	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a), state.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())
 	return root

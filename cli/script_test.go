@@ -105,6 +105,8 @@ func atOnce(n int) error {
 // TestScripts runs the specification: one file in testdata/script a topic.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	databases := new(postgres)
+	t.Cleanup(databases.stop)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -148,6 +150,8 @@ func TestScripts(t *testing.T) {
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			case "root":
 				return os.Getuid() == 0, nil
+			case "postgres":
+				return databases.isThere(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
@@ -155,6 +159,8 @@ func TestScripts(t *testing.T) {
 			"agentserver":  cmdAgentServer,
 			"appserver":    cmdAppServer,
 			"code":         cmdCode,
+			"database":     databases.database,
+			"sql":          databases.sql,
 			"draining":     cmdDraining,
 			"ended":        cmdEnded,
 			"events":       cmdEvents,

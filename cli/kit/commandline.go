@@ -43,7 +43,7 @@ var subcommands = []string{
 	"acp", "add", "agents", "allow", "backends", "browse", "changes", "chat", "check", "cloud", "completion", "config", "connect", "conversations", "create",
 	"diff", "doctor", "download", "drain", "edit", "events", "explain", "export", "files", "get", "grants", "help", "import", "install", "keys", "list", "login",
 	"logout", "logs", "migrate", "models", "new", "paths", "pool", "profiles", "ps", "remove", "rename", "reset", "restore", "revoke", "rotate", "run",
-	"sandbox", "send", "serve", "server", "service", "set", "show", "start", "status", "stop", "tail", "test", "tokens", "trajectory",
+	"sandbox", "send", "serve", "server", "service", "set", "show", "start", "state", "status", "stop", "tail", "test", "tokens", "trajectory",
 	"uninstall", "unset", "up", "use", "version", "wake", "workspace",
 }
 

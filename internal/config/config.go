@@ -20,6 +20,7 @@ type Config struct {
 	Confirm      string // never, risky, always
 	AgentServer  AgentServer
 	Cloud        Cloud
+	State        State
 	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
 	WorkspacePer string // conversation, chat

@@ -14,6 +14,9 @@ const (
 
 	// SandboxSection is for the commands that run the embedded agent.
 	SandboxSection Section = "sandbox"
+
+	// StateSection is for the commands about the database that several gateways share.
+	StateSection Section = "state"
 )
 
 // The setting that says where the LLM keys are, and its choices.
@@ -43,6 +46,10 @@ type Field struct {
 	lone  bool                         // a list that is mostly one value, which is written without brackets in files and in JSON
 	at    func(*Config) any            // pointer to the value
 
+	// public is what the setting keeps of the value of its variable, which may hold a
+	// password; nil: all.
+	public func(string) string
+
 	// A flag can be for two settings: shared is the flag of the other one, and takes
 	// says which values are for this one. Nil is all.
 	shared string
@@ -50,7 +57,7 @@ type Field struct {
 }
 
 // Fields is the table of all settings, in the order in which they are shown.
-func Fields() []Field { return append(generalFields(), sandboxFields()...) }
+func Fields() []Field { return append(append(generalFields(), stateFields()...), sandboxFields()...) }
 
 // generalFields lists the settings outside of tables for workspaces.
 func generalFields() []Field { //nolint:funlen // A table is as long as it is.

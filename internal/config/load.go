@@ -134,6 +134,9 @@ func (s *Settings) take(f Field, src Source, file map[string]any) error {
 		}
 	}
 	if v := src.Getenv(f.Env); v != "" {
+		if f.public != nil {
+			v = f.public(v)
+		}
 		texts := []string{v}
 		if f.Repeats() {
 			texts = split(v)

@@ -117,6 +117,8 @@ no_auth = true
 metrics_open = true
 native = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
+state = "postgres://ohgw@db.example/ohgw"
+state_file = "state.url"
 allow_host = ["Gateway.example.org", "[::1]"]
 log_format = "json"
 max_runs = 3
@@ -216,6 +218,7 @@ mouse = true
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
 		Cloud:    config.Cloud{Server: "work", URL: "https://openhands.example.com"},
+		State:    config.State{URL: "postgres://ohgw@db.example/ohgw", File: filepath.Join(filepath.Dir(path), "state.url")},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
 		NoAuth: true, MetricsOpen: true, Native: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
@@ -341,6 +344,10 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "origin as pattern", flags: map[string][]string{"allow-origin": {"*"}}, msg: `--allow-origin is "*"`, hint: "patterns are not supported"},
 		{name: "origin with pattern", flags: map[string][]string{"allow-origin": {"https://*.a"}}, msg: `--allow-origin is`, hint: "patterns are not supported"},
 		{name: "host with port", flags: map[string][]string{"allow-host": {"a:1"}}, msg: `--allow-host is "a:1"`, hint: "without a port"},
+		{name: "password in the state", flags: map[string][]string{"state": {"postgres://u:hunter2@h/db"}}, msg: "--state holds a password", hint: "PGPASSFILE"},
+		{name: "password as a parameter of the state", flags: map[string][]string{"state": {"postgres://h/db?password=hunter2"}}, msg: "--state holds a password", hint: "PGPASSFILE"},
+		{name: "password in a state that is not a URL", flags: map[string][]string{"state": {"host=h password=hunter2"}}, msg: "--state holds a password", hint: "postgres://user@host/name"},
+		{name: "password of the state in the file", file: `state = "postgres://u:hunter2@h/db"`, msg: "holds a password", hint: "state_file"},
 		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "full path"},
 	}
 	for _, tt := range tests {
