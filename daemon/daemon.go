@@ -112,7 +112,7 @@ func New(cfg Config) (*Daemon, error) {
 		Backend: cfg.Backend, Logger: d.core.Logger, Now: d.core.Now,
 		MaxRuns: cfg.MaxRuns, BySlots: cfg.BySlots, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: d.core.WorkspacesDir(), Tidy: cfg.Tidy, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
-		Ledger: shared.Ledger, Owners: conversations.Owners{Owners: shared.Owners, Items: items}, Earlier: conversations.NewEarlier(items, d.core.Logger), Ended: completions.NewEnded(d.core),
+		Ledger: shared.Ledger, Shots: shared.Shots, Owners: conversations.Owners{Owners: shared.Owners, Items: items}, Earlier: conversations.NewEarlier(items, d.core.Logger), Ended: completions.NewEnded(d.core),
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 type Shared struct {
 	// Ledger says which run answers a request.
 	Ledger ledger.Ledger
+	// Shots are the conversations that are removed after their runs.
+	Shots ledger.Shots
 	// Owners are whose all conversations are.
 	Owners run.Owners
 	// Chats are those of chat UIs.

@@ -40,7 +40,7 @@ func (a Access) Enters(owner string) bool {
 // IsOneShot reports whether a conversation is a one-shot that is there and open to the
 // caller.
 func (m *Manager) IsOneShot(a Access, id string) bool {
-	if id == "" || !m.oneShots.has(id) {
+	if id == "" || !m.oneShots.Has(id) {
 		return false
 	}
 	owner, err := m.owner(id)
@@ -139,36 +139,63 @@ func (m *Manager) Remove(ctx context.Context, a Access, conversation string) err
 func (m *Manager) remove(ctx context.Context, conversation string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), emptyWait+removeTimeout)
 	defer cancel()
-	release, err := m.emptied(ctx, conversation)
-	if err != nil {
-		return err
+	removed := false
+	err := vacancy{m}.emptied(ctx, conversation, func(ctx context.Context) error {
+		if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
+			return err
+		}
+		removed = true
+		return m.tidyAfter(conversation)
+	})
+	if removed { // not in there, where it would wait for its own end
+		m.oneShots.Removed(conversation)
 	}
-	defer release()
-	if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
-		return err
-	}
-	m.oneShots.removed(conversation)
-	return m.tidyAfter(conversation)
+	return err
 }
 
-// emptied stops the jobs of a conversation and takes its queue.
-func (m *Manager) emptied(ctx context.Context, conversation string) (release func(), err error) {
+// vacancy is a conversation while it has no run, at any gateway.
+type vacancy struct{ m *Manager }
+
+// emptied stops the runs of a conversation, and calls f while it has none.
+func (v vacancy) emptied(ctx context.Context, conversation string, f func(context.Context) error) error {
 	limit := time.NewTimer(emptyWait)
 	defer limit.Stop()
 	for {
-		if release, ok := m.clear(conversation); ok {
-			return release, nil
+		if ok, err := v.alone(ctx, conversation, f); ok || err != nil {
+			return err
 		}
-		m.halt(conversation)
-		m.peers.stop("", conversation, "")
+		v.m.halt(conversation)
+		v.m.peers.stop("", conversation, "")
 		select {
 		case <-limit.C:
-			return nil, ErrConversationBusy
+			return ErrConversationBusy
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-time.After(stoppedAgain):
 		}
 	}
+}
+
+// alone calls f with the queue of a conversation, at all gateways if there are several. It is
+// false, and f was not called, where a run goes on or waits.
+func (v vacancy) alone(ctx context.Context, conversation string, f func(context.Context) error) (ok bool, err error) {
+	here := func(ctx context.Context) error {
+		release, free := v.m.clear(conversation)
+		if !free {
+			return nil
+		}
+		defer release()
+		ok, err = true, f(ctx)
+		return err
+	}
+	if v.m.cfg.Shots == nil {
+		_ = here(ctx) // it is err
+		return ok, err
+	}
+	if _, shared := v.m.cfg.Shots.Alone(ctx, conversation, here); !ok && shared != nil {
+		return false, explained(shared)
+	}
+	return ok, err
 }
 
 // halt stops all jobs of a conversation.
@@ -182,8 +209,8 @@ func (m *Manager) halt(conversation string) {
 	}
 }
 
-// removed strikes out a one-shot that a client has removed.
-func (o *oneShots) removed(id string) {
+// Removed strikes out a one-shot that a client has removed.
+func (o *oneShots) Removed(id string) {
 	o.mu.Lock()
 	s := o.shots[id]
 	o.mu.Unlock()

@@ -86,7 +86,7 @@ func (p *peers) claimOf(req Request) (ledger.Claim, *share, error) {
 	if err != nil {
 		return ledger.Claim{}, nil, fmt.Errorf("%w: %w", ErrLedger, err)
 	}
-	c := ledger.Claim{Token: req.Token, Print: req.Fingerprint[:], Conversation: s.conversation, Request: data, Revision: req.ProfileRevision}
+	c := ledger.Claim{Token: req.Token, Print: req.Fingerprint[:], Conversation: s.conversation, Request: data, Revision: req.ProfileRevision, Once: s.about.OneShot && p.m.cfg.Shots != nil}
 	if s.keyed {
 		c.Key = []byte(key)
 	}

@@ -31,12 +31,17 @@ func (m *Manager) Condense(ctx context.Context, a Access, conversation string, b
 }
 
 func (m *Manager) condense(ctx context.Context, conversation string, b *toll.Budget) (agentapi.Condensed, error) {
+	var done agentapi.Condensed
+	err := vacancy{m}.rested(ctx, conversation, func(ctx context.Context) (err error) {
+		done, err = m.condenseAlone(ctx, conversation, b)
+		return err
+	})
+	return done, err
+}
+
+// condenseAlone does what [Manager.Condense] does while no run can begin.
+func (m *Manager) condenseAlone(ctx context.Context, conversation string, b *toll.Budget) (agentapi.Condensed, error) {
 	none := agentapi.Condensed{}
-	release, err := m.rested(ctx, conversation)
-	if err != nil {
-		return none, err
-	}
-	defer release()
 	conv, err := m.cfg.Backend.Open(ctx, agentapi.OpenRequest{ID: conversation, Existing: true})
 	if err != nil {
 		return none, err
@@ -75,22 +80,22 @@ func (m *Manager) payCondensed(ctx context.Context, conv agentapi.Conversation, 
 	b.Close(turn.UsageOf(after.Stats).Since(before), uncertain)
 }
 
-// rested takes the queue of a conversation in which nothing runs or waits.
-func (m *Manager) rested(ctx context.Context, conversation string) (release func(), err error) {
+// rested calls f in a conversation in which nothing runs or waits, at any gateway.
+func (v vacancy) rested(ctx context.Context, conversation string, f func(context.Context) error) error {
 	limit := time.NewTimer(leaveWait)
 	defer limit.Stop()
 	for {
-		if release, ok := m.clear(conversation); ok {
-			return release, nil
+		if ok, err := v.alone(ctx, conversation, f); ok || err != nil {
+			return err
 		}
-		if m.occupied(conversation) {
-			return nil, errRunning
+		if v.m.occupied(conversation) || v.m.peers.isBusy(conversation) {
+			return errRunning
 		}
 		select {
 		case <-limit.C:
-			return nil, errRunning
+			return errRunning
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-time.After(stoppedAgain):
 		}
 	}

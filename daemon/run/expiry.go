@@ -22,6 +22,9 @@ const (
 	removeAgain = time.Minute
 	removeMost  = 24 * time.Hour
 	restMost    = time.Hour
+	// maxTries is after how many failures a one-shot of all gateways is kept: with the pauses
+	// between them after about giveUp.
+	maxTries = 40
 	// busyAgain is when a one-shot is looked at again that is in use.
 	busyAgain = 10 * time.Second
 	// lookAgain is the longest time between two looks at the clock: a timer that
@@ -172,6 +175,32 @@ func (o *oneShots) expire(s *oneShot) {
 		o.cfg.Logger.Warn("cannot remove one-shot conversation; trying again later", "conversation_id", s.id, "err", err, "again_in", wait.String())
 		o.again(s, wait)
 	}
+}
+
+// expire removes a one-shot of all gateways. Where that fails it returns when it is tried
+// again; away reports that the backend does not answer.
+func (v vacancy) expire(ctx context.Context, id string, tries int) (again time.Duration, away bool) {
+	release, ok := v.m.clear(id)
+	if !ok {
+		return busyAgain, false
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	err := v.m.removeConversation(ctx, id)
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.Is(err, agentapi.ErrUnavailable) || errors.Is(err, agentapi.ErrUnauthorized):
+		v.m.cfg.Logger.Warn("one-shot conversations are not removed; the backend does not answer", "err", err)
+		return removeAgain, true
+	case tries >= maxTries:
+		v.m.cfg.Logger.Warn("one-shot conversation is kept; it cannot be removed", "conversation_id", id, "err", err)
+		return 0, false
+	}
+	again = backoff(tries)
+	v.m.cfg.Logger.Warn("cannot remove one-shot conversation; trying again later", "conversation_id", id, "err", err, "again_in", again.String())
+	return again, false
 }
 
 // again lets s be tried after a while.

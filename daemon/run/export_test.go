@@ -8,13 +8,14 @@ import (
 )
 
 // Use puts d below the journal of m, before its first write.
-func (m *Manager) Use(d *journaltest.Disk) { m.oneShots.journal.Open = d.Open }
+func (m *Manager) Use(d *journaltest.Disk) { m.oneShots.(*oneShots).journal.Open = d.Open }
 
 // Noted counts the one-shots that m has in memory.
 func (m *Manager) Noted() int {
-	m.oneShots.mu.Lock()
-	defer m.oneShots.mu.Unlock()
-	return len(m.oneShots.shots)
+	o := m.oneShots.(*oneShots)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.shots)
 }
 
 // Submit admits req and waits for its conversation, as the handlers of the APIs do. The

@@ -31,6 +31,7 @@ type backend struct {
 	room    int           // how many runs it has room for; 0: no limit is known
 	slots   int           // how many runs a pool is meant for
 	opened  []agentapi.OpenRequest
+	remove  func(context.Context, string) error // before Remove; may be nil
 }
 
 func newBackend() *backend { return &backend{convs: make(map[string]*conv)} }
@@ -60,6 +61,12 @@ func (b *backend) setSlots(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.slots = n
+}
+
+func (b *backend) setRemove(f func(context.Context, string) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove = f
 }
 
 func (b *backend) setRoom(n int) {
@@ -102,9 +109,14 @@ func (b *backend) Events(context.Context, string, agentapi.EventQuery) (agentapi
 	return agentapi.EventPage{}, nil
 }
 
-func (b *backend) Remove(_ context.Context, id string) error {
+func (b *backend) Remove(ctx context.Context, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.remove != nil {
+		if err := b.remove(ctx, id); err != nil {
+			return err
+		}
+	}
 	delete(b.convs, id)
 	return nil
 }

@@ -203,7 +203,7 @@ func (j *job) conclude(res *turn.Result, err error) {
 		return // it goes on elsewhere
 	}
 	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
-		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
+		j.m.oneShots.Ended(j.id, j.req.Once || !isEarly(err))
 	}
 }
 

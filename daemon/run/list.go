@@ -22,7 +22,8 @@ type Running struct {
 }
 
 // Runs lists the jobs of a token that have not ended, oldest first; an empty
-// token means those of every token. Answers from a record are not among them.
+// token means those of every token. Answers from a record are not among them, nor jobs of
+// other gateways.
 func (m *Manager) Runs(token string) []Running {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 type Manager struct {
 	cfg      Config
 	records  *records
-	oneShots *oneShots
+	oneShots shots
 	peers    *peers // nil: this process is the only gateway
 
 	unattended *unattended
@@ -62,7 +62,7 @@ func New(cfg Config) (*Manager, error) {
 	if m.unattended, err = openUnattended(cfg); err != nil {
 		return nil, err
 	}
-	m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
+	m.oneShots = openShots(m)
 	m.chores.Go(func() { m.records.sweep(m.life) })
 	if m.peers = openPeers(m); m.peers != nil {
 		m.chores.Go(func() { m.peers.reap(m.life) })
@@ -106,7 +106,7 @@ func (m *Manager) Close() error {
 	m.mu.Unlock()
 	m.chores.Wait()
 	m.peers.close()
-	return m.oneShots.close()
+	return m.oneShots.Close()
 }
 
 // Admit finds or makes the job that answers req. The caller must Close the attachment.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -154,6 +155,27 @@ func (s stepped) Orphans(ctx context.Context) ([]ledger.Found, error) {
 		return nil, err
 	}
 	return s.Replica.Orphans(ctx)
+}
+
+// mortalShots are the one-shots as a mortal gateway sees them.
+type mortalShots struct {
+	ledgertest.Shots
+
+	life *mortal
+}
+
+func (s mortalShots) Ends(ctx context.Context, conversation string, after time.Duration) error {
+	if err := s.life.alive(); err != nil {
+		return err
+	}
+	return s.Shots.Ends(ctx, conversation, after)
+}
+
+func (s mortalShots) Due(ctx context.Context, orphan time.Duration, remove func(context.Context, string, int) time.Duration) (bool, error) {
+	if err := s.life.alive(); err != nil {
+		return false, err
+	}
+	return s.Shots.Due(ctx, orphan, remove)
 }
 
 // mortalBackend is the backend as a mortal gateway sees it, with sends in two steps.

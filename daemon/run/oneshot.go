@@ -10,12 +10,37 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run/journal"
+	"github.com/ohgw/ohgw/daemon/run/sharing"
 	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// shots are the conversations that no client asked to keep: those of this process and its
+// state directory, or those of all gateways.
+type shots interface {
+	Add(id string) (undo func(), err error)
+	Ended(id string, began bool)
+	Keep(id string) error
+	Hold(id string) error
+	Has(id string) bool
+	Removed(id string)
+	Close() error
+}
+
+// openShots returns the one-shots of all gateways, or those of this process where it is the
+// only one.
+func openShots(m *Manager) shots {
+	if m.cfg.Shots == nil {
+		return openOneShots(m.cfg, m.removeConversation, m.clear)
+	}
+	return sharing.OpenShots(m.cfg.Shots, sharing.Removal{
+		TTL: m.cfg.OneShotTTL, Orphan: max(m.cfg.OneShotTTL, orphanTTL), Logger: m.cfg.Logger,
+		Remove: vacancy{m}.expire, Guard: func(f func()) { m.cfg.guard("", f) }, Explain: explained,
+	})
+}
+
 // oneShots removes conversations that no client asked to keep, after their
-// time.
+// time, where this process is the only gateway.
 //
 // Each is noted in a journal before it is made and struck out after it was
 // removed, so that neither a crash nor a restart leaves one behind. The notes
@@ -174,9 +199,9 @@ func (o *oneShots) living() []journal.Note {
 	return notes
 }
 
-// add notes a one-shot that is about to be made. Where it cannot be noted, it
+// Add notes a one-shot that is about to be made. Where it cannot be noted, it
 // must not be made.
-func (o *oneShots) add(id string) (journal.Span, error) {
+func (o *oneShots) Add(id string) (undo func(), err error) {
 	s := &oneShot{id: id}
 	o.mu.Lock()
 	o.shots[id] = s
@@ -184,12 +209,12 @@ func (o *oneShots) add(id string) (journal.Span, error) {
 	at, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false)
 	if err != nil {
 		o.drop(s)
-		return journal.Span{}, fmt.Errorf("%w: %w", ErrState, err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	return at, nil
+	return func() { o.unmade(id, at) }, nil
 }
 
-// unmade takes add back: there is no such conversation.
+// unmade takes Add back: there is no such conversation.
 func (o *oneShots) unmade(id string, at journal.Span) {
 	o.mu.Lock()
 	s := o.shots[id]
@@ -199,9 +224,9 @@ func (o *oneShots) unmade(id string, at journal.Span) {
 	}
 }
 
-// ended starts the time of a one-shot whose run is over; one that never began
+// Ended starts the time of a one-shot whose run is over; one that never began
 // has none.
-func (o *oneShots) ended(id string, began bool) {
+func (o *oneShots) Ended(id string, began bool) {
 	now := o.cfg.Now()
 	o.mu.Lock()
 	s := o.shots[id]
@@ -227,10 +252,10 @@ func (o *oneShots) ended(id string, began bool) {
 	}
 }
 
-// keep strikes out a one-shot that its client continues. When it returns nil,
+// Keep strikes out a one-shot that its client continues. When it returns nil,
 // the conversation is not removed any more, whatever happens to this process
 // or this machine. The caller has the conversation's queue.
-func (o *oneShots) keep(id string) error {
+func (o *oneShots) Keep(id string) error {
 	if err := o.ready(); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
@@ -255,8 +280,8 @@ func (o *oneShots) keep(id string) error {
 	return fmt.Errorf("%w: %w", ErrState, err)
 }
 
-// has reports whether a conversation is a one-shot that is there.
-func (o *oneShots) has(id string) bool {
+// Has reports whether a conversation is a one-shot that is there.
+func (o *oneShots) Has(id string) bool {
 	if o.ready() != nil {
 		return false
 	}
@@ -265,9 +290,9 @@ func (o *oneShots) has(id string) bool {
 	return o.shots[id] != nil
 }
 
-// hold keeps a one-shot while its client continues it; ended starts its time
+// Hold keeps a one-shot while its client continues it; Ended starts its time
 // again. The caller has the conversation's queue.
-func (o *oneShots) hold(id string) error {
+func (o *oneShots) Hold(id string) error {
 	if err := o.ready(); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
@@ -282,7 +307,7 @@ func (o *oneShots) hold(id string) error {
 		return nil
 	}
 	if _, err := o.journal.Write(journal.Note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false); err != nil {
-		return fmt.Errorf("%w: %w", ErrState, err) // ended gives it its time again
+		return fmt.Errorf("%w: %w", ErrState, err) // Ended gives it its time again
 	}
 	return nil
 }
@@ -307,8 +332,8 @@ func (o *oneShots) gone(id string) {
 	}
 }
 
-// close stops removing. What is left stays in the journal.
-func (o *oneShots) close() error {
+// Close stops removing. What is left stays in the journal.
+func (o *oneShots) Close() error {
 	o.mu.Lock()
 	o.closed = true
 	if o.timer != nil {

@@ -15,13 +15,13 @@ func (j *job) oneShot() bool { return j.req.ConversationID == "" && !j.req.Keep 
 // one that is continued is kept before anything happens in it.
 func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	if j.oneShot() {
-		at, err := j.m.oneShots.add(j.id)
+		undo, err := j.noteOneShot()
 		if err != nil {
 			return nil, false, err
 		}
 		conv, forked, err = j.find()
 		if err != nil && nothingStarted(err) {
-			j.m.oneShots.unmade(j.id, at)
+			undo()
 		}
 		if err != nil {
 			return nil, false, err
@@ -42,14 +42,22 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	if err != nil {
 		return nil, false, j.disown(conv, made, err)
 	}
-	keep := j.m.oneShots.keep
+	keep := j.m.oneShots.Keep
 	if j.req.Once {
-		keep = j.m.oneShots.hold
+		keep = j.m.oneShots.Hold
 	}
 	if err = keep(j.id); err != nil {
 		return nil, false, errors.Join(err, conv.Close())
 	}
 	return conv, forked, nil
+}
+
+// noteOneShot notes the conversation of a one-shot, unless its claim has; undo takes that back.
+func (j *job) noteOneShot() (undo func(), err error) {
+	if j.share != nil && j.share.noted {
+		return func() { j.m.oneShots.Removed(j.id) }, nil
+	}
+	return j.m.oneShots.Add(j.id)
 }
 
 // open enters the conversation and notes what of the request has no effect on

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -164,6 +165,18 @@ func (p *peers) runOf(ctx context.Context, conversation, answer string) (f ledge
 		}
 	}
 	return f, false, nil
+}
+
+// isBusy reports whether a run of a conversation goes on or waits. Where the ledger does not
+// answer, it may.
+func (p *peers) isBusy(conversation string) bool {
+	if p == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(p.m.life, sharing.CallTime)
+	defer cancel()
+	runs, err := p.ledger.Runs(ctx, conversation)
+	return err != nil || slices.ContainsFunc(runs, func(f ledger.Found) bool { return f.Kind != ledger.Closed })
 }
 
 // interrupt interrupts what runs in a conversation.

@@ -117,10 +117,12 @@ func (m *Manager) Rejoin(req Request, p Past) (*Attachment, error) {
 	return a, nil
 }
 
-// IsBusy reports whether a job of this conversation is queued or runs.
+// IsBusy reports whether a job of this conversation is queued or runs, at any gateway. Where
+// that cannot be known, it may.
 func (m *Manager) IsBusy(conversation string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	q := m.queues[conversation]
-	return q != nil && len(q.jobs) > 0
+	busy := q != nil && len(q.jobs) > 0
+	m.mu.Unlock()
+	return busy || m.peers.isBusy(conversation)
 }

@@ -63,6 +63,10 @@ type Repeated struct {
 
 // RunOf finds the run that a request repeats, and starts nothing. revision returns the
 // revision that a profile has now.
+//
+// It knows the runs of this gateway only. Its caller uses it to find the model of the run,
+// which a request does not ask for by name. Where another gateway has the run, Admit finds
+// it whatever model the caller has found.
 func (m *Manager) RunOf(who Asker, revision func(profile string) string) (Repeated, bool) {
 	m.mu.Lock()
 	var j *job

@@ -69,6 +69,8 @@ type Config struct {
 	// request, which gateway looks after it, and when it may begin. Nil: this process is the
 	// only gateway.
 	Ledger ledger.Ledger
+	// Shots are the one-shots of these gateways; nil: each gateway keeps its own.
+	Shots ledger.Shots
 
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.
@@ -333,7 +335,7 @@ type Stats struct {
 	Queued  int // requests that wait for one
 }
 
-// Stats counts the jobs now.
+// Stats counts the jobs of this gateway now: where there are several, each one counts its own.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()

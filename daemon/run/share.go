@@ -75,6 +75,7 @@ type share struct {
 
 	ticket  ledger.Ticket
 	slot    bool // its turn had come when it was claimed
+	noted   bool // the claim has noted that the conversation is a one-shot
 	about   sharing.About
 	release bool       // another gateway can continue what this one has begun
 	secured chan error // gets how it was brought to the disk that the message is sent; nil: it was there before
@@ -112,7 +113,7 @@ func recordOf(f ledger.Found) *record {
 // adopt takes what was found into the share of a job, and returns the record that the
 // job follows. It is nil where the run is still to be begun.
 func (s *share) adopt(f ledger.Found) *record {
-	s.ticket, s.slot = f.Ticket, f.Slot
+	s.ticket, s.slot, s.noted = f.Ticket, f.Slot, f.Noted && s.about.OneShot
 	s.own.Store(f.Kind == ledger.Mine || f.Kind == ledger.Taken || f.Kind == ledger.Here)
 	s.there = f.Kind == ledger.There
 	if f.Kind == ledger.Mine {

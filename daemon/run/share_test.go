@@ -53,7 +53,7 @@ func (g *gateways) join() *gateway {
 	life := &mortal{l: l}
 	life.life, life.end = context.WithCancel(context.Background())
 	g.t.Cleanup(life.end)
-	m, err := run.New(run.Config{Backend: mortalBackend{g.b, life}, Ledger: stepped{l, life}, Grace: 50 * time.Millisecond, OneShotTTL: time.Hour})
+	m, err := run.New(run.Config{Backend: mortalBackend{g.b, life}, Ledger: stepped{l, life}, Shots: mortalShots{l.Shots(), life}, Grace: 50 * time.Millisecond, OneShotTTL: time.Hour})
 	if err != nil {
 		g.t.Fatalf("New: %v", err)
 	}

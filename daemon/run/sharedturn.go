@@ -187,7 +187,7 @@ func (s *share) resume(j *job, conv agentapi.Conversation, res *turn.Result) err
 	s.fence(j, &in)
 	s.echo.Again()
 	if s.about.OneShot {
-		if _, err := j.m.oneShots.add(j.id); err != nil {
+		if _, err := j.m.oneShots.Add(j.id); err != nil {
 			j.m.cfg.Logger.Warn("cannot note a conversation that is to be removed", "conversation_id", j.id, "err", err)
 		}
 	}

@@ -3,9 +3,11 @@ package pg
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/run/ledger"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // Shots are the conversations of all gateways that no client asked to keep.
@@ -59,6 +61,15 @@ func (s *Shots) Forget(ctx context.Context, conversation string) error {
 	return s.set(ctx, lazy, "UPDATE conversations SET once = false, ends_at = NULL WHERE id = $1 AND once", conversation)
 }
 
+// Has reports whether a conversation is one of them.
+func (s *Shots) Has(ctx context.Context, conversation string) (bool, error) {
+	if _, err := uuid.Parse(conversation); err != nil {
+		return false, nil //nolint:nilerr // no conversation has such an id
+	}
+	rows, err := s.db.query(ctx, "SELECT FROM conversations WHERE id = $1 AND once", conversation)
+	return len(rows) > 0, err
+}
+
 // Due calls remove with one conversation whose time has come.
 func (s *Shots) Due(ctx context.Context, orphan time.Duration, remove func(context.Context, string, int) time.Duration) (found bool, err error) {
 	err = s.db.within(ctx, lazy, func(tx *conn) error {
@@ -107,7 +118,34 @@ func (s *Shots) Alone(ctx context.Context, conversation string, f func(context.C
 		if alone = !busy; err != nil || busy {
 			return err
 		}
-		return f(ctx)
+		return tx.held(ctx, f)
 	})
 	return alone && err == nil, err
+}
+
+// held calls f while the transaction goes on, for as long as this process runs and is connected:
+// the context of f ends with the locks.
+func (c *conn) held(ctx context.Context, f func(context.Context) error) error {
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		ticker := time.NewTicker(lockTime / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+			if err := c.simple(ctx, "SELECT 1"); err != nil {
+				lose(err)
+				return
+			}
+		}
+	})
+	defer wg.Wait()
+	defer close(over)
+	return f(ctx)
 }

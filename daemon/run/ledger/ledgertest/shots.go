@@ -16,17 +16,33 @@ var _ ledger.Shots = Shots{}
 // Shots returns this gateway's side of them.
 func (r *Replica) Shots() Shots { return Shots{r} }
 
-// change calls f with a conversation that is known.
+// change calls f with a conversation that is known, once no other call has it.
 func (s Shots) change(ctx context.Context, call, conversation string, f func(*shot)) error {
 	if err := s.r.enter(ctx, call); err != nil {
 		return err
 	}
+	unlock, err := s.r.s.lock(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	s.r.s.mu.Lock()
 	defer s.r.s.mu.Unlock()
 	if c := s.r.s.shots[conversation]; c != nil {
 		f(c)
 	}
 	return nil
+}
+
+// Has implements ledger.Shots.
+func (s Shots) Has(ctx context.Context, conversation string) (bool, error) {
+	if err := s.r.enter(ctx, "has"); err != nil {
+		return false, err
+	}
+	s.r.s.mu.Lock()
+	defer s.r.s.mu.Unlock()
+	c := s.r.s.shots[conversation]
+	return c != nil && c.once, nil
 }
 
 // Add implements ledger.Shots.

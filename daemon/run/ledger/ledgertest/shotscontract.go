@@ -41,6 +41,11 @@ func shotIsRemoved(t *testing.T, w World) {
 	for _, id := range []string{over, later, kept, held} {
 		must(t, s.Add(ctx, id), s.Ends(ctx, id, 0))
 	}
+	for id, want := range map[string]bool{over: true, plain: false, "of another kind": false} {
+		if has, err := b.Shots.Has(ctx, id); has != want || err != nil {
+			t.Errorf("Has(%s): %v, %v", id, has, err)
+		}
+	}
 	must(t, s.Ends(ctx, later, time.Hour), b.Shots.Keep(ctx, kept), b.Shots.Hold(ctx, held), s.Ends(ctx, plain, 0))
 	if got := due(t, b, 0); !slices.Equal(got, []string{over}) {
 		t.Errorf("due are %v, want %s", got, over)
