@@ -11,7 +11,7 @@ import (
 const maxSkew = time.Minute
 
 // tables are those that a gateway writes.
-var tables = [...]string{"replicas", "limits", "slots", "conversations", "runs", "watchers", "owners", "servers", "placements"}
+var tables = [...]string{"replicas", "limits", "slots", "conversations", "runs", "watchers", "owners", "servers", "placements", "chats", "loose"}
 
 // Health is how the database is.
 type Health struct {

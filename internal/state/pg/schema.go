@@ -13,7 +13,7 @@ var migrations embed.FS
 const (
 	// Version is the version of the tables that this ohgw knows. Each migration adds to them
 	// and takes nothing away, so that gateways of two versions run side by side.
-	Version = 1
+	Version = 2
 	// needs is the version that a gateway must know at least to work with these tables. A
 	// migration that only adds leaves it as it is, so that gateways of the version before can
 	// start during a rolling deploy, or after one that was taken back.
