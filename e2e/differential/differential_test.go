@@ -146,14 +146,21 @@ func writeExtensions(t *testing.T, dir string) {
 }
 
 // startOurs starts ohgw outside of the sandbox: paths and users are the machine's, as
-// they are to an agent-server.
-func startOurs(t *testing.T) string {
+// they are to an agent-server. The settings are those of its file.
+func startOurs(t *testing.T, settings ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ohgw")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v %s", err, out)
 	}
 	home, address := t.TempDir(), processtest.FreeAddress(t)
+	file := filepath.Join(home, ".config", "ohgw", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		"serve", "--addr", address, "--backend", "embedded", "--native", "--sandbox", "off", "--key-store", "file", "--log-format", "json")
 	cmd.Env = []string{

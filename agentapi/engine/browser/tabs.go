@@ -154,6 +154,9 @@ func (s *Session) Tabs(ctx context.Context) (string, error) {
 	})
 }
 
+// noTab begins as OpenHands says it.
+const noTab = "No TargetID found ending in tab_id=...%s: browser_list_tabs lists the tabs"
+
 // byName finds a tab by the id that the model has.
 func (s *Session) byName(id string) (*tab, error) {
 	s.mu.Lock()
@@ -163,7 +166,7 @@ func (s *Session) byName(id string) (*tab, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no tab %q: browser_list_tabs lists them", cut(id, 20))
+	return nil, fmt.Errorf(noTab, cut(id, 20))
 }
 
 // SwitchTab makes a tab the one that actions are for.
