@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/shortlived"
 	"github.com/ohgw/ohgw/internal/systemd"
 	"github.com/ohgw/ohgw/setup/serving"
+	"github.com/ohgw/ohgw/setup/sharing"
 )
 
 // pace is how much the heap of a daemon may grow before it is collected. A small heap
@@ -60,6 +61,9 @@ creates the token "default"; create more with "ohgw tokens".
 Keys stored with "ohgw keys" are passed to an agent-server on this machine when
 an agent starts. They replace the keys in its profiles.
 
+With --state, several gateways share a Postgres database and answer as one: see
+"ohgw state". They need the same agent-servers; the embedded agent is refused.
+
 The address is written to the runtime directory, where the other commands find
 it. Tokens, workspaces and records are in the state directory. On a terminal,
 the command prints what a client needs, including the key. Otherwise it prints
@@ -83,7 +87,7 @@ the last three are kept. To start ohgw at login, use "ohgw service install".`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
-	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection, config.SandboxSection)
+	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection, config.SandboxSection, config.StateSection)
 	cmd.Flags().BoolVar(&opts.Detach, "detach", false, "run in the background; return when ohgw is ready")
 	cmd.Flags().BoolVar(&opts.detached, detachedFlag, false, "this is the process that --detach has started")
 	_ = cmd.Flags().MarkHidden(detachedFlag) // The flag is there.
@@ -124,12 +128,19 @@ func run(ctx context.Context, o *options) error {
 	if err := serving.CheckSettings(o.Setup(), s); err != nil {
 		return err
 	}
+	if err := sharing.Check(s); err != nil {
+		return err
+	}
 	return stay(ctx, o, s, dirs)
 }
 
 // stay starts the gateway and stays until ctx ends.
 func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (err error) {
-	claim, err := instance.Acquire(ctx, dirs.Runtime, dirs.State)
+	locked := dirs.State
+	if s.State.Shared() { // the database keeps gateways from starting a run twice
+		locked = ""
+	}
+	claim, err := instance.Acquire(ctx, dirs.Runtime, locked)
 	if err != nil {
 		return claimFault(err, dirs)
 	}
@@ -145,7 +156,14 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	if err != nil {
 		return err
 	}
-	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true})
+	shared, err := sharing.Open(ctx, o.Setup(), s, sharing.Options{Address: serving.BaseURL(ln.Addr()), Log: log})
+	if err != nil {
+		return err
+	}
+	defer shared.Close() // after the gateway
+	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{
+		Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true, Shared: shared.Daemon(),
+	})
 	if err != nil {
 		return err
 	}

@@ -43,9 +43,15 @@ func TestServeStaysUntilItsContextEnds(t *testing.T) {
 func TestDangerousSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, variables := range map[string]map[string]string{
-		"no key for other machines":     {"OHGW_ADDR": "0.0.0.0:0", "OHGW_NO_AUTH": "true"},
-		"all files as workspace":        {"OHGW_WORKSPACE": "/"},
-		"the demo with an agent-server": {"OHGW_ADDR": "127.0.0.1:0", "OHGW_DEMO": "true", "OHGW_BACKEND": "agent-server"},
+		"no key for other machines":                  {"OHGW_ADDR": "0.0.0.0:0", "OHGW_NO_AUTH": "true"},
+		"all files as workspace":                     {"OHGW_WORKSPACE": "/"},
+		"a shared database with the embedded agent":  {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_BACKEND": "embedded"},
+		"a shared database with the demo":            {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_DEMO": "true"},
+		"a shared database with OpenHands Cloud":     {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_BACKEND": "cloud"},
+		"a shared database with the agent's browser": {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_BROWSER_TOOLS": "true"},
+		"a shared database without an agent-server":  {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_KEY_STORE": "file"},
+		"a shared database with the keyring":         {"OHGW_STATE": "postgres://127.0.0.1:1/x", "OHGW_AGENT_SERVER_URL": "http://127.0.0.1:1"},
+		"the demo with an agent-server":              {"OHGW_ADDR": "127.0.0.1:0", "OHGW_DEMO": "true", "OHGW_BACKEND": "agent-server"},
 	} {
 		a := clitest.New(t, variables)
 		if err := run(t.Context(), &options{App: a.App}); fault.CodeOf(err) != fault.Usage {

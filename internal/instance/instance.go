@@ -5,7 +5,8 @@
 // locked for as long as the daemon lives; the system lets go of it however the
 // daemon ends. daemon.json says where the daemon listens. start.lock is locked
 // while a daemon takes the other lock. The state directory has a daemon.lock as
-// well: two daemons that share their records would run an agent twice.
+// well: two daemons with the same records would run an agent twice. A daemon whose
+// records are in a database that others share does not take it.
 // Invariant: while daemon.lock is held, the address is that of its holder, or
 // not there; without the lock the address does not count. So after a crash no
 // client sends a token to the process that has that port by then.
@@ -72,11 +73,14 @@ type Claim struct {
 }
 
 // Acquire takes that right, or returns a *RunningError. The directories are
-// made if needed.
+// made if needed. An empty stateDir is not locked.
 func Acquire(ctx context.Context, runtimeDir, stateDir string) (*Claim, error) {
 	c := &Claim{dir: runtimeDir}
 	if err := c.begin(ctx); err != nil {
 		return nil, errors.Join(err, c.unlock())
+	}
+	if stateDir == "" {
+		return c, nil
 	}
 	if err := c.take(ctx, stateDir); err != nil {
 		return nil, errors.Join(err, c.unlock())

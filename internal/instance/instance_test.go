@@ -133,6 +133,21 @@ func TestTwoDaemonsDoNotShareTheirRecords(t *testing.T) {
 	}
 }
 
+func TestDaemonsWithoutRecordsOfTheirOwnLockNoState(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	for _, dir := range []string{"run1", "run2"} {
+		claim, err := instance.Acquire(t.Context(), filepath.Join(top, dir), "")
+		if err != nil {
+			t.Fatalf("%s: error = %v", dir, err)
+		}
+		defer func() { _ = claim.Release() }()
+	}
+	if _, err := instance.Acquire(t.Context(), filepath.Join(top, "run1"), ""); err == nil {
+		t.Error("a second daemon with the same runtime directory: no error")
+	}
+}
+
 func TestAKilledDaemonIsNotFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -31,6 +31,8 @@ type Options struct {
 	// Alone says that this process starts no programs but those of agents: with it
 	// everything ends that they leave behind.
 	Alone bool
+	// Shared is what this gateway shares with others; nil: it is the only one.
+	Shared *daemon.Shared
 }
 
 // Gateway is a daemon with its backend. Close ends both.
@@ -106,7 +108,7 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 			Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
 			AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
 		},
-		Native:    backend.Native,
+		Native: backend.Native, Shared: in.Shared,
 		BackendID: backend.ID(), Why: backend.Why, Version: build.Version, Revision: build.Revision,
 		Drain: s.Drain, MaxRuns: s.MaxRuns, BySlots: s.Origin("max_runs").Kind == config.FromDefault, MaxQueue: s.MaxQueue, RunTimeout: s.RunTimeout, Tidy: backend.Tidy, ResponsesTTL: kept(s.ResponsesTTL),
 	}

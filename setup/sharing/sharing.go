@@ -1,0 +1,116 @@
+// Package sharing makes this process one of the gateways of a database, and gives the
+// daemon what these keep there.
+//
+// Invariant: without a database in the settings it opens nothing and starts nothing.
+package sharing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/state/pg"
+	"github.com/ohgw/ohgw/setup"
+	"github.com/ohgw/ohgw/setup/database"
+)
+
+const (
+	// joinTime bounds how long the start waits for the database.
+	joinTime = 15 * time.Second
+	// maxLane is how many requests may wait for one conversation.
+	maxLane = 8
+	// sweepEvery is how often runs that are over are forgotten: those with an idempotency
+	// key after keepKeyed, as at one gateway, and the others after keepOther, when no
+	// request can join them any more.
+	sweepEvery = 5 * time.Minute
+	keepKeyed  = 24 * time.Hour
+	keepOther  = 15 * time.Minute
+)
+
+// Options is what a gateway needs beside its settings.
+type Options struct {
+	Address string // where it listens, for lists
+	Log     *slog.Logger
+}
+
+// State is what this gateway shares with others; nil: it is alone. Close leaves them.
+type State struct {
+	db      *pg.DB
+	replica *pg.Replica
+	log     *slog.Logger
+	end     context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// Open makes this process one of the gateways of the database that the settings name. It
+// returns nil if they name none.
+func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (*State, error) {
+	if !s.State.Shared() {
+		return nil, nil // a State that is nil shares nothing
+	}
+	db, err := database.Open(env, s)
+	if err != nil {
+		return nil, err
+	}
+	join, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	replica, err := pg.Join(join, db, pg.Options{
+		Address: in.Address, Version: buildinfo.Get().Version, Logger: in.Log,
+		MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, MaxLane: maxLane,
+	})
+	if err != nil {
+		db.Close()
+		return nil, database.Fault(db, err)
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	st := &State{db: db, replica: replica, log: in.Log, end: end}
+	st.wg.Go(func() { st.sweep(life) })
+	return st, nil
+}
+
+// Daemon returns what the daemon keeps in the database; nil: the state directory has everything.
+func (st *State) Daemon() *daemon.Shared {
+	if st == nil {
+		return nil
+	}
+	return &daemon.Shared{Ledger: st.replica.Ledger(), Owners: st.replica.Owners()}
+}
+
+// sweep forgets what is over, until life ends.
+func (st *State) sweep(life context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		err := rescue.Do(func() error {
+			_, err := st.replica.Sweep(life, keepKeyed, keepOther)
+			return err
+		})
+		if err != nil && life.Err() == nil {
+			st.log.Warn("cannot forget runs that are over", "err", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-life.Done():
+			return
+		}
+	}
+}
+
+// Close leaves the other gateways, which take over the runs that go on. Where the database is
+// away, they do so when the lease of this one is over.
+func (st *State) Close() {
+	if st == nil {
+		return
+	}
+	st.end()
+	st.wg.Wait()
+	if err := st.replica.Close(); err != nil {
+		st.log.Warn("cannot leave the shared database; the other gateways take over in 15 seconds", "err", err)
+	}
+	st.db.Close()
+}
