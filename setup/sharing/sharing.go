@@ -78,7 +78,7 @@ func (st *State) Daemon() *daemon.Shared {
 	if st == nil {
 		return nil
 	}
-	return &daemon.Shared{Ledger: st.replica.Ledger(), Owners: st.replica.Owners()}
+	return &daemon.Shared{Ledger: st.replica.Ledger(), Shots: st.replica.Shots(), Owners: st.replica.Owners(), Chats: st.replica.Chats()}
 }
 
 // sweep forgets what is over, until life ends.

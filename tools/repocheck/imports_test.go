@@ -57,7 +57,7 @@ func rules(t *testing.T) []rule {
 		},
 		{
 			name: "shared state", why: "what gateways share knows the interfaces that it implements, and nothing else of the daemon and the backends",
-			in: []string{"internal/state"}, deny: append(below("cli", "daemon", "tui"), below(backends...)...), allow: below("daemon/run/ledger", "agentapi/pool/placement"),
+			in: []string{"internal/state"}, deny: append(below("cli", "daemon", "tui"), below(backends...)...), allow: below("daemon/run/ledger", "daemon/chats", "agentapi/pool/placement"),
 		},
 		{
 			name: "assembled", why: "what is assembled does not know what assembles it",
