@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 // backend is an agent of a few lines behind the seam. What a message says is
 // what happens: "fail" ends in an error, "wait" runs until the test lets it go
-// on or interrupts it, everything else is answered with "re: …". What a script of package
+// on or interrupts it, "full" finds room at the second try, everything else is answered with "re: …". What a script of package
 // daemontest cannot say is done to its log from outside: a turn of another client, a status,
 // the death of the server. A message is done when Send returns.
 type backend struct {
@@ -259,6 +260,30 @@ func (c *conv) Start(context.Context) error {
 		return nil
 	}
 	text := c.texts[len(c.texts)-1]
+	if strings.HasPrefix(text, "full") {
+		return &agentapi.Error{Kind: agentapi.ErrFull, Err: &agentapi.FullError{Stored: true, Again: c.startAgain, Err: errFull}}
+	}
+	return c.begin(text)
+}
+
+var errFull = errors.New("no room")
+
+// startAgain tries twice to start a run that found no room.
+func (c *conv) startAgain(ctx context.Context, before func(context.Context) error) error {
+	for range 2 {
+		if err := before(ctx); err != nil {
+			return err
+		}
+	}
+	c.b.mu.Lock()
+	defer c.b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begin(c.texts[len(c.texts)-1])
+}
+
+// begin begins the run of a message. The caller holds both locks.
+func (c *conv) begin(text string) error {
 	c.asks = false
 	c.b.runs++
 	c.b.asked = append(c.b.asked, text)

@@ -73,14 +73,15 @@ type share struct {
 	watches      atomic.Bool  // the other gateway knows that this one has clients
 	untold       atomic.Int64 // clients that went away, or came back, and the ledger has not heard of it
 
-	ticket  ledger.Ticket
-	slot    bool // its turn had come when it was claimed
-	noted   bool // the claim has noted that the conversation is a one-shot
-	about   sharing.About
-	release bool       // another gateway can continue what this one has begun
-	secured chan error // gets how it was brought to the disk that the message is sent; nil: it was there before
-	settled bool       // the run has ended here, and not at another gateway
-	echo    sharing.Echo
+	ticket   ledger.Ticket
+	slot     bool // its turn had come when it was claimed
+	noted    bool // the claim has noted that the conversation is a one-shot
+	about    sharing.About
+	release  bool          // another gateway can continue what this one has begun
+	secured  chan struct{} // closed when it is on the disk that the message is sent, or insecure says why not; nil: it was there before
+	insecure error
+	settled  bool // the run has ended here, and not at another gateway
+	echo     sharing.Echo
 }
 
 // sharedEnding is the end of a run as the ledger keeps it.

@@ -219,6 +219,21 @@ func TestALateRunIsLeftToItsNewGateway(t *testing.T) {
 	})
 }
 
+// The fence is asked before each attempt. What it waits for the first time is there the next time,
+// also where the commit of a request without a key is awaited.
+func TestARunThatFindsNoRoomBeginsLater(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "key"} {
+		single(t, func(g *gateways, m *gateway) {
+			m.wantAnswer(shared("full", key), "re: full")
+			g.wantSent("full", 1)
+			if n := m.l.Calls("running"); n != 3 {
+				t.Errorf("key %q: the fence was asked %d times, want 3", key, n)
+			}
+		})
+	}
+}
+
 func TestAnEndIsNotedUntilTheLedgerIsBack(t *testing.T) {
 	t.Parallel()
 	inGateways(t, func(g *gateways) {

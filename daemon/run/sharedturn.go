@@ -99,10 +99,11 @@ func (s *share) sending(j *job, base turn.Baseline, msg agentapi.Message) error 
 // sent. Else a crash of the database would let the request that comes again begin a second
 // run beside the first.
 func (s *share) secure(j *job) {
-	secured := make(chan error, 1)
+	secured := make(chan struct{})
 	s.secured = secured
 	go func() {
-		secured <- rescue.Do(func() error {
+		defer close(secured)
+		s.insecure = rescue.Do(func() error {
 			ctx, cancel := context.WithTimeout(j.life.ctx, sharing.CallTime)
 			defer cancel()
 			return s.p.ledger.Secure(ctx)
@@ -110,12 +111,13 @@ func (s *share) secure(j *job) {
 	}()
 }
 
-// isSecure waits for the end of secure.
+// isSecure waits for the end of secure. A fence asks it before each attempt to start a run.
 func (s *share) isSecure() error {
 	if s.secured == nil {
 		return nil
 	}
-	return <-s.secured // it ends with the job
+	<-s.secured // it ends with the job
+	return s.insecure
 }
 
 // fence lets a turn begin only where the run is still the job's.
