@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,20 +168,20 @@ func TestRemovalsOfOneShotsWaitForTheBackend(t *testing.T) {
 	t.Parallel()
 	single(t, func(g *gateways, m *gateway) {
 		m.wantAnswer(shared("one", ""), "re: one")
-		tries := 0
+		var tries atomic.Int64
 		g.b.setRemove(func(context.Context, string) error {
-			if tries++; tries < 3 {
+			if tries.Add(1) < 3 {
 				return &agentapi.Error{Kind: agentapi.ErrUnavailable}
 			}
 			return nil
 		})
 		time.Sleep(time.Hour + 30*time.Second)
-		if g.wantConvs(1); tries != 1 {
-			t.Errorf("tried %d times within half a minute", tries)
+		if g.wantConvs(1); tries.Load() != 1 {
+			t.Errorf("tried %d times within half a minute", tries.Load())
 		}
 		time.Sleep(10 * time.Minute)
-		if g.wantConvs(0); tries != 3 {
-			t.Errorf("tried %d times", tries)
+		if g.wantConvs(0); tries.Load() != 3 {
+			t.Errorf("tried %d times", tries.Load())
 		}
 	})
 }
