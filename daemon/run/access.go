@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -88,7 +87,7 @@ func (m *Manager) Reserve(a Access, conversation string) error {
 		return nil
 	}
 	if err := m.cfg.Owners.Claim(conversation, a.Token); err != nil {
-		return fmt.Errorf("%w: %w", ErrState, err)
+		return m.ownersFault(err)
 	}
 	return nil
 }

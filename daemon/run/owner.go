@@ -54,9 +54,18 @@ func (m *Manager) Owner(conversation string) (string, error) { return m.owner(co
 func (m *Manager) owner(conversation string) (string, error) {
 	owner, err := m.cfg.Owners.Owner(conversation)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrState, err)
+		return "", m.ownersFault(err)
 	}
 	return owner, nil
+}
+
+// ownersFault names what could not be asked for an owner. Gateways that share their runs share
+// the owners, too.
+func (m *Manager) ownersFault(err error) error {
+	if m.cfg.Ledger != nil {
+		return fmt.Errorf("%w: %w", ErrLedger, err)
+	}
+	return fmt.Errorf("%w: %w", ErrState, err)
 }
 
 // foreignQueue reports whether a request would wait for another token in a
@@ -92,7 +101,7 @@ func (j *job) claim(made bool) error {
 		}
 	}
 	if err := m.cfg.Owners.Claim(j.id, j.req.Token); err != nil {
-		return fmt.Errorf("%w: %w", ErrState, err)
+		return m.ownersFault(err)
 	}
 	return nil
 }
@@ -102,7 +111,7 @@ func (j *job) claim(made bool) error {
 // next attempt would find it without an owner. One-shots are removed anyway.
 func (j *job) disown(conv agentapi.Conversation, made bool, err error) error {
 	err = errors.Join(err, conv.Close())
-	if made && !j.oneShot() && errors.Is(err, ErrState) {
+	if made && !j.oneShot() && (errors.Is(err, ErrState) || errors.Is(err, ErrLedger)) {
 		err = errors.Join(err, j.m.cfg.Backend.Remove(context.WithoutCancel(j.life.ctx), j.id))
 	}
 	return err

@@ -204,6 +204,34 @@ func TestALedgerThatIsAwayStartsNothing(t *testing.T) {
 	}
 }
 
+// awayOwners are in a database that does not answer.
+type awayOwners struct{}
+
+func (awayOwners) Owner(string) (string, error) { return "", errAway }
+func (awayOwners) Claim(string, string) error   { return errAway }
+func (awayOwners) Forget(string) error          { return errAway }
+
+// The owners are where the runs are. So what is away is not the state directory, and a client may
+// ask again.
+func TestOwnersThatAreAwayAreTheLedgers(t *testing.T) {
+	t.Parallel()
+	inGateways(t, func(g *gateways) {
+		m, err := run.New(run.Config{Backend: g.b, Ledger: g.state.Join(), Owners: awayOwners{}})
+		if err != nil {
+			t.Fatalf("New: %v", err)
+		}
+		defer m.Close()
+		req := within(conversation, shared("hello", ""))
+		req.Person = false
+		if _, err := m.Admit(req); !errors.Is(err, run.ErrLedger) || errors.Is(err, run.ErrState) {
+			t.Errorf("Admit: %v, want %v", err, run.ErrLedger)
+		}
+		if err := m.Reserve(req.Access, conversation); !errors.Is(err, run.ErrLedger) || errors.Is(err, run.ErrState) {
+			t.Errorf("Reserve: %v, want %v", err, run.ErrLedger)
+		}
+	})
+}
+
 func TestALateRunIsLeftToItsNewGateway(t *testing.T) {
 	t.Parallel()
 	single(t, func(g *gateways, m *gateway) {
