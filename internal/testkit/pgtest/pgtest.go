@@ -170,14 +170,35 @@ func (s *Server) Database(tb testing.TB) string {
 // Exec runs statements in a database as the owner of all.
 func (s *Server) Exec(tb testing.TB, database, sql string) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := pgconn.Connect(ctx, s.URL(database, "ohgw"))
+	s.Query(tb, s.URL(database, "ohgw"), sql)
+}
+
+// Query runs statements in the database of a URL, and returns their rows as text; NULL is empty.
+func (s *Server) Query(tb testing.TB, target, sql string) (rows [][]string) {
+	tb.Helper()
+	rows, err := query(target, sql)
 	if err != nil {
-		tb.Fatal(err)
-	}
-	_, err = c.Exec(ctx, sql).ReadAll()
-	if err := errors.Join(err, c.Close(ctx)); err != nil {
 		tb.Fatalf("statement %s: %v", sql, err)
 	}
+	return rows
+}
+
+func query(target, sql string) (rows [][]string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pgconn.Connect(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	results, err := c.Exec(ctx, sql).ReadAll()
+	for _, r := range results {
+		for _, values := range r.Rows {
+			row := make([]string, len(values))
+			for i, v := range values {
+				row[i] = string(v)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, errors.Join(err, c.Close(ctx))
 }
