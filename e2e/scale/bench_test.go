@@ -110,7 +110,7 @@ func BenchmarkDaemons(b *testing.B) {
 // turns is how many turns gateways do in a second.
 func turns(b *testing.B, gateways, each int) float64 {
 	b.Helper()
-	w := newWorld(b, options{gateways: gateways, direct: true, args: []string{"--max-runs", strconv.Itoa(each * gateways)}})
+	w := newWorld(b, options{gateways: gateways, direct: true, room: 64, args: []string{"--max-runs", strconv.Itoa(each * gateways)}})
 	var left atomic.Int64
 	left.Store(int64(b.N * each * gateways))
 	var clients sync.WaitGroup

@@ -30,6 +30,26 @@ func (w *world) load(ctx context.Context, t *testing.T, clients int, script stri
 	return &wg
 }
 
+// TestAFullAgentServer has more clients than an agent-server has room for, beside a gateway that
+// dies: those that wait for room begin when there is some.
+func TestAFullAgentServer(t *testing.T) {
+	w := newWorld(t, options{room: 2, direct: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began := time.Now()
+	clients := w.load(ctx, t, 12, "[[wait 50ms]]", nil)
+	for _, g := range w.gateways {
+		wait(ctx, time.Second)
+		g.kill()
+		g.start(t)
+	}
+	cancel()
+	clients.Wait()
+	f := w.settle(t)
+	f.row, f.deaths, f.took = "full agent-server", w.deaths(), time.Since(began)
+	t.Log("\n" + table([]figures{f}))
+}
+
 // databaseCrash lets the database crash under load, three times.
 func databaseCrash(t *testing.T, w *world, r *rand.Rand) {
 	t.Helper()
