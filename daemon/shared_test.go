@@ -1,7 +1,9 @@
 package daemon_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/apitest"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/chats/chatstest"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/owners"
@@ -62,4 +65,24 @@ func TestAChatGoesOnAtTheOtherGateway(t *testing.T) {
 	apitest.Completed(t, second)
 	const header = "X-OpenHands-ServerConversation-ID"
 	apitest.Equal(t, "the conversation of the second message", second.Header.Get(header), first.Header.Get(header))
+}
+
+// lostChats are chats in a database that does not answer.
+type lostChats struct{ chats.Store }
+
+func (lostChats) Load(context.Context, string, int64) ([]byte, int64, error) {
+	return nil, 0, fmt.Errorf("load: %w", ledger.ErrAway)
+}
+
+// The state directory has no fault: the client may send its request again.
+func TestAChatInADatabaseThatIsAwayCanBeAskedForAgain(t *testing.T) {
+	t.Parallel()
+	kept := &chatstest.Memory{}
+	g := apitest.Serve(t, apitest.Script(), func(cfg *daemon.Config) {
+		cfg.Shared = &daemon.Shared{Owners: owners.Open(""), Chats: lostChats{kept.Join()}}
+	})
+	res := g.Chat(apitest.Ask("one"), "X-OpenWebUI-Chat-Id", "11111111-2222-4333-8444-555555555555")
+	apitest.Envelope(t, res, 503, "not_ready", "")
+	apitest.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "2")
+	apitest.Equal(t, "X-Should-Retry", res.Header.Get("X-Should-Retry"), "")
 }

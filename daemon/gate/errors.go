@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/clientitems"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/run/ledger"
 )
 
 // The codes of failures that daemon/openai does not know.
@@ -176,6 +177,9 @@ func (p *Problem) About(param string) *Problem {
 	return p
 }
 
+// databaseAway is what clients are told where what gateways share does not answer.
+const databaseAway = "The database that the gateways share does not answer, so nothing was started; try again in a moment."
+
 // Explain turns err into a problem. An error that it does not know becomes an internal
 // one, whose cause is for the log.
 func Explain(err error) *Problem {
@@ -210,7 +214,8 @@ func Explain(err error) *Problem {
 		{run.ErrDraining, CodeNotReady, "ohgw is shutting down; try again in a moment."},
 		{run.ErrReleased, CodeNotReady, "This ohgw is shutting down; another one continues the request. Send the same request again to get its answer."},
 		{run.ErrTakenOver, CodeNotReady, "Another ohgw has taken the request over. Send the same request again to get its answer."},
-		{run.ErrLedger, CodeNotReady, "The database that the gateways share does not answer, so nothing was started; try again in a moment."},
+		{run.ErrLedger, CodeNotReady, databaseAway},
+		{ledger.ErrAway, CodeNotReady, databaseAway},
 		{run.ErrStopped, CodeRunInterrupted, "The request was cancelled before its run started."},
 		{run.ErrInterrupted, CodeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},
 		{run.ErrAbandoned, CodeRunInterrupted, "The run was stopped because its client disconnected; the conversation keeps the work done so far. Use a new Idempotency-Key to run it again."},

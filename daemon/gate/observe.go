@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/run/ledger"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
@@ -115,7 +116,7 @@ func ours(err error) bool {
 	_, late := errors.AsType[*run.TimeoutError](err)
 	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord) ||
 		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped) ||
-		errors.Is(err, run.ErrReleased) || errors.Is(err, run.ErrTakenOver) || errors.Is(err, run.ErrLedger)
+		errors.Is(err, run.ErrReleased) || errors.Is(err, run.ErrTakenOver) || errors.Is(err, run.ErrLedger) || errors.Is(err, ledger.ErrAway)
 }
 
 // QuestionFailed counts a question to the backend that failed, and logs a panic in it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/run/ledger"
 	"github.com/ohgw/ohgw/internal/storage"
 )
 
@@ -53,6 +54,9 @@ func (s *stateDir) Health() *StorageHealth {
 // nil: it is not. The answer asks clients not to repeat the request: nothing was
 // started, but a repeat within seconds fails, too.
 func storageProblem(err error) *Problem {
+	if errors.Is(err, ledger.ErrAway) {
+		return nil // what is kept is in the database that gateways share
+	}
 	ours := errors.Is(err, run.ErrState) || errors.Is(err, run.ErrRecord)
 	if e, ok := errors.AsType[*agentapi.Error](err); ok && !ours && (!e.InProcess || !errors.Is(err, agentapi.ErrUnavailable)) {
 		return nil // of another machine, or of a run that has begun
