@@ -7,8 +7,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newDrain(a *kit.App) *cobra.Command {
-	opts := options{App: a}
+func newDrain(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := options{App: a, flags: flags}
 	return &cobra.Command{
 		Use:   "drain NAME",
 		Short: "Give an agent-server no new conversations",
@@ -17,7 +17,7 @@ Gives an agent-server no new conversations, until "ohgw pool up". Runs go on,
 and the conversations that the server has continue there, so it must stay up for
 as long as they are needed. The name may be given without its http://.
 
-With --json, the output has server and state.`, 0, fault.Failed, fault.Usage),
+With --json, the output has server and state.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw pool drain http://10.0.0.7:8000", "ohgw pool drain a1.agents:8000 --json"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: opts.complete,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ import (
 	"github.com/ohgw/ohgw/setup/running"
 )
 
-func newList(a *kit.App) *cobra.Command {
-	opts := options{App: a}
+func newList(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := options{App: a, flags: maps.Clone(flags)}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the agent-servers of the pool",
@@ -31,7 +32,8 @@ is up, drain (it gets no new conversations) or lost (it does not answer, and its
 conversations are refused with 503 until it does).
 
 The numbers are those of the running daemon. If none runs, only the names and
-which servers drain are known, and the state of the others is unknown.
+which servers drain are known, and the state of the others is unknown. With
+--state, the database has the states and runs of all gateways.
 
 In a pipe, each server is one line with tabs between the columns and times as in
 RFC 3339. With --json, servers is a list of objects with name, address, state,
@@ -44,7 +46,7 @@ are not as at the others) and error.`, 0, fault.Failed, fault.Usage, fault.Crede
 			return opts.list(cmd.Context())
 		},
 	}
-	opts.flags = kit.AddSettings(cmd, config.ClientSection)
+	maps.Copy(opts.flags, kit.AddSettings(cmd, config.ClientSection)) // it asks the daemon
 	return cmd
 }
 
@@ -96,6 +98,9 @@ func (o *options) servers(ctx context.Context) ([]serverJSON, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer n.close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	noted, err := n.Servers(ctx)
 	if err != nil {
 		return nil, n.fault(err)
@@ -106,7 +111,10 @@ func (o *options) servers(ctx context.Context) ([]serverJSON, error) {
 	list := make([]serverJSON, 0, len(noted))
 	for _, s := range noted {
 		item := serverJSON{Name: s.Name, Address: s.URL, State: string(s.State), Slots: s.Slots, Differs: []string{}}
-		if s.State != agentapi.MemberDraining {
+		switch {
+		case n.db != nil:
+			item.Runs, item.Checked, item.Error = &s.Runs, kit.TimeOrNull(s.Checked), s.Err
+		case s.State != agentapi.MemberDraining:
 			item.State = "unknown"
 		}
 		list = append(list, item)

@@ -13,9 +13,12 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/pool/placement"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/shellword"
+	"github.com/ohgw/ohgw/internal/state/pg"
 	"github.com/ohgw/ohgw/internal/suggest"
+	"github.com/ohgw/ohgw/setup/database"
 	"github.com/ohgw/ohgw/setup/serverpool"
 )
 
@@ -28,34 +31,52 @@ func New(a *kit.App) *cobra.Command {
 --agent-server, or with one of the form dns+http://NAME:PORT.
 
 A server that drains gets no new conversations. Those that it has continue there.
-The commands are for the daemon of this user, which does not have to run.`,
+The commands are for the daemon of this user, which does not have to run. With
+--state they are for all gateways that share the database.`,
 		Example: kit.Examples("ohgw pool list", "ohgw pool drain http://10.0.0.7:8000", "ohgw pool up http://10.0.0.7:8000"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	cmd.AddCommand(newList(a), newDrain(a), newUp(a))
+	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.StateSection)
+	cmd.AddCommand(newList(a, flags), newDrain(a, flags), newUp(a, flags))
 	return cmd
 }
 
-// completionTime bounds a key press.
-const completionTime = time.Second
+const (
+	// patience bounds a command that asks a database.
+	patience = 30 * time.Second
+	// completionTime bounds a key press.
+	completionTime = time.Second
+)
 
 // options is what all commands take.
 type options struct {
 	*kit.App
 
-	flags kit.SettingFlags // of list, which asks the daemon
+	flags kit.SettingFlags
 }
 
 // notes are the notes of a pool.
 type notes struct {
 	placement.Placer
 
-	state string // the directory that they are in
+	db    *pg.DB // that has them; nil: they are files
+	state string // the directory of the files
 }
 
 // notes opens the notes of the pool.
 func (o *options) notes() (*notes, error) {
+	s, err := o.Settings(o.flags)
+	if err != nil {
+		return nil, err
+	}
+	if s.State.Shared() {
+		db, err := database.Open(o.Setup(), s)
+		if err != nil {
+			return nil, err
+		}
+		return &notes{Placer: db.Placement(), db: db}, nil
+	}
 	placer, err := serverpool.Notes(o.Setup())
 	if err != nil {
 		return nil, err
@@ -67,10 +88,20 @@ func (o *options) notes() (*notes, error) {
 	return &notes{Placer: placer, state: dirs.State}, nil
 }
 
+// close ends the connections to the database.
+func (n *notes) close() {
+	if n.db != nil {
+		n.db.Close()
+	}
+}
+
 // fault returns an error of the notes for people.
 func (n *notes) fault(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case n.db != nil:
+		return database.Fault(n.db, err)
 	}
 	return fault.New("the notes of the pool cannot be read or written", "make them readable and writable: chmod -R u+rwX,go-w "+shellword.Of(n.state), err)
 }
@@ -119,6 +150,7 @@ func (o *options) complete(cmd *cobra.Command, args []string, _ string) ([]strin
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	defer n.close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
 	list, _ := n.Servers(ctx) // without names there is nothing to offer
@@ -135,6 +167,9 @@ func (o *options) set(ctx context.Context, name string, drain bool) error {
 	if err != nil {
 		return err
 	}
+	defer n.close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	server, err := n.find(ctx, name)
 	if err != nil {
 		return err

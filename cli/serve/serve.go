@@ -162,12 +162,13 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	}
 	defer shared.Close() // after the gateway
 	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{
-		Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true, Shared: shared.Daemon(),
+		Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true, Shared: shared.Daemon(), Pool: shared.Placement(),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	shared.FollowSlots(s, g.Backend.Backend)
 	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second), Log: logPlace(o, dirs)}
 	if err := claim.Publish(info); err != nil {
 		return err

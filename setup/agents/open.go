@@ -16,6 +16,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/pool"
+	"github.com/ohgw/ohgw/agentapi/pool/placement"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/setup"
@@ -33,6 +34,12 @@ const FirstLook = 2 * time.Second
 // agent-server that was named, or one that answers on this machine, or the embedded
 // agent. With settings of the sandbox, an agent-server has to be named.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	return OpenNoted(ctx, env, s, log, nil)
+}
+
+// OpenNoted opens what Open does, with the notes of a pool that several gateways share; nil:
+// this gateway's own.
+func OpenNoted(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, notes placement.Placer) (Backend, error) {
 	switch {
 	case s.Backend == "embedded":
 		return openEngine(ctx, env, s, log, "chosen by "+s.Origin("backend").String())
@@ -50,7 +57,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 		return openCloud(ctx, env, s, log)
 	}
 	if pool.IsPool(s.AgentServer.URLs) {
-		return openPool(ctx, env, s, log)
+		return openPool(ctx, env, s, log, notes)
 	}
 	if why := notAdopted(ctx, env, s); why != "" {
 		return openEngine(ctx, env, s, log, why)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/agentapi/pool/placement"
 	"github.com/ohgw/ohgw/daemon/openhandsapi/through"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -84,8 +85,8 @@ func atServer(env *setup.Env, s *config.Settings, log *slog.Logger, address stri
 }
 
 // openPool opens several agent-servers as one backend. Those that are down may come
-// later.
-func openPool(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+// later. Without notes, they are those of this user.
+func openPool(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, notes placement.Placer) (Backend, error) {
 	from := s.Origin("agent_server.url").String()
 	if s.Native {
 		return Backend{}, fault.NewUsage("OpenHands' own API cannot be served for several agent-servers ("+s.Origin("native").String()+", "+from+"): its clients ask one server for everything", "remove --native, or name one agent-server")
@@ -93,7 +94,13 @@ func openPool(ctx context.Context, env *setup.Env, s *config.Settings, log *slog
 	if _, err := serverKey(env, s, log); err != nil { // the servers of a name are opened later
 		return Backend{}, err
 	}
-	b, err := serverpool.New(env, s, log, func(address string) (agentapi.Backend, error) {
+	if notes == nil {
+		var err error
+		if notes, err = serverpool.Notes(env); err != nil {
+			return Backend{}, err
+		}
+	}
+	b, err := serverpool.New(env, s, log, notes, func(address string) (agentapi.Backend, error) {
 		b, _, err := atServer(env, s, log, address)
 		return b, err
 	})

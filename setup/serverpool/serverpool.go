@@ -1,6 +1,6 @@
 // Package serverpool makes a pool of the agent-servers that the settings name: its notes in
-// the state directory, the members that DNS names, and the LLMs of its profiles. Who opens
-// the members says how.
+// the state directory where no others are given, the members that DNS names, and the LLMs of
+// its profiles. Who opens the members says how.
 package serverpool
 
 import (
@@ -25,18 +25,14 @@ import (
 // notesDir is the directory with the notes of a pool, in the state directory.
 const notesDir = "pool"
 
-// New makes the pool. It begins to ask its members.
-func New(env *setup.Env, s *config.Settings, log *slog.Logger, open func(address string) (agentapi.Backend, error)) (*pool.Backend, error) {
-	notes, err := Notes(env)
-	if err != nil {
-		return nil, err
-	}
+// New makes the pool over its notes. It begins to ask its members.
+func New(env *setup.Env, s *config.Settings, log *slog.Logger, notes placement.Placer, open func(address string) (agentapi.Backend, error)) (*pool.Backend, error) {
 	return pool.New(pool.Config{
 		Servers: s.AgentServer.URLs, Slots: s.AgentServer.Slots, Placer: notes, Logger: log, Now: env.Now, Lookup: lookUp(net.DefaultResolver), Open: open,
 	})
 }
 
-// Notes opens the notes of the pool.
+// Notes opens the notes of the pool of this user.
 func Notes(env *setup.Env) (placement.Placer, error) {
 	dirs, err := env.Dirs()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/pool/placement"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/completions"
@@ -33,6 +34,8 @@ type Options struct {
 	Alone bool
 	// Shared is what this gateway shares with others; nil: it is the only one.
 	Shared *daemon.Shared
+	// Pool is what the gateways have noted of their agent-servers; nil: this one notes it alone.
+	Pool placement.Placer
 }
 
 // Gateway is a daemon with its backend. Close ends both.
@@ -46,7 +49,7 @@ type Gateway struct {
 // Open opens the backend that the settings choose, and makes a daemon
 // that answers for it. It does not listen yet.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (*Gateway, error) {
-	backend, err := agents.Open(ctx, env, s, in.Log)
+	backend, err := agents.OpenNoted(ctx, env, s, in.Log, in.Pool)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ type State struct {
 	db      *pg.DB
 	replica *pg.Replica
 	log     *slog.Logger
+	life    context.Context // ends with Close
 	end     context.CancelFunc
 	wg      sync.WaitGroup
 }
@@ -68,8 +69,8 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 		return nil, database.Fault(db, err)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	st := &State{db: db, replica: replica, log: in.Log, end: end}
-	st.wg.Go(func() { st.sweep(life) })
+	st := &State{db: db, replica: replica, log: in.Log, life: life, end: end}
+	st.wg.Go(st.sweep)
 	return st, nil
 }
 
@@ -81,21 +82,21 @@ func (st *State) Daemon() *daemon.Shared {
 	return &daemon.Shared{Ledger: st.replica.Ledger(), Shots: st.replica.Shots(), Owners: st.replica.Owners(), Chats: st.replica.Chats()}
 }
 
-// sweep forgets what is over, until life ends.
-func (st *State) sweep(life context.Context) {
+// sweep forgets what is over, until the gateway leaves.
+func (st *State) sweep() {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
 		err := rescue.Do(func() error {
-			_, err := st.replica.Sweep(life, keepKeyed, keepOther)
+			_, err := st.replica.Sweep(st.life, keepKeyed, keepOther)
 			return err
 		})
-		if err != nil && life.Err() == nil {
+		if err != nil && st.life.Err() == nil {
 			st.log.Warn("cannot forget runs that are over", "err", err)
 		}
 		select {
 		case <-ticker.C:
-		case <-life.Done():
+		case <-st.life.Done():
 			return
 		}
 	}
