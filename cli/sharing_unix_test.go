@@ -26,6 +26,7 @@ import (
 // team is a database and an agent-server for gateways that answer as one.
 type team struct {
 	t             *testing.T
+	pg            *pgtest.Server
 	database, url string
 	dir           string        // has the home directories
 	turns         atomic.Int64  // that the model was asked for
@@ -45,7 +46,7 @@ func newTeam(t *testing.T) *team {
 		t.Fatal(err)
 	}
 	t.Cleanup(pg.Stop)
-	m := &team{t: t, database: pg.Database(t), dir: t.TempDir(), asked: make(chan struct{}, 16), release: make(chan struct{}, 16)}
+	m := &team{t: t, pg: pg, database: pg.Database(t), dir: t.TempDir(), asked: make(chan struct{}, 16), release: make(chan struct{}, 16)}
 	server := fakeserver.New(t, fakeserver.Options{Model: func(ctx context.Context, p fakeserver.Prompt, _ func(string)) (fakeserver.Reply, error) {
 		m.turns.Add(1)
 		m.asked <- struct{}{}
@@ -203,5 +204,52 @@ func TestGatewaysThatShareADatabaseAnswerAsOne(t *testing.T) {
 	}
 	if err := b.end(syscall.SIGTERM); err != nil {
 		t.Errorf("the gateway ended with: %v\n%s", err, b.log)
+	}
+}
+
+// status gets the status of a path of the gateway.
+func (g *member) status(path string) int {
+	g.m.t.Helper()
+	res, err := http.Get(strings.TrimSuffix(g.url, "/v1") + path)
+	if err != nil {
+		g.m.t.Fatal(err)
+	}
+	_ = res.Body.Close() // it was read as far as it matters
+	return res.StatusCode
+}
+
+func TestAGatewayWhoseDatabaseIsAwayStartsNothing(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	g := m.start()
+	if status := g.status("/readyz"); status != http.StatusOK {
+		t.Errorf("readyz with the database = %d", status)
+	}
+	running := g.ask("one", "hello")
+	<-m.asked
+	if err := m.pg.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, waittest.Patience, "readyz notices that the database is away", func() (any, bool) {
+		status := g.status("/readyz")
+		return status, status == http.StatusServiceUnavailable
+	})
+	if r := <-g.ask("two", "hello"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+		t.Errorf("a new request = %d %s, error = %v, want 503 with Retry-After", r.status, r.body, r.err)
+	}
+	m.release <- struct{}{}
+	m.answered("the run that went on", <-running, "hello")
+	if err := m.pg.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, waittest.Patience, "readyz notices that the database is back", func() (any, bool) {
+		status := g.status("/readyz")
+		return status, status == http.StatusOK
+	})
+	again := g.ask("two", "hello")
+	m.release <- struct{}{}
+	m.answered("the request that was refused", <-again, "hello")
+	if n := m.turns.Load(); n != 2 {
+		t.Errorf("the model was asked %d times, want once for each of 2 messages", n)
 	}
 }

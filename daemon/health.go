@@ -134,6 +134,9 @@ func (d *Daemon) ready() gate.Handler {
 		if err := d.core.State.Check(); err != nil {
 			return gate.NotStorable(err)
 		}
+		if err := d.cfg.Shared.check(r.Context()); err != nil {
+			return gate.NewProblem(gate.CodeNotReady, "The database that the gateways share cannot be used.", err)
+		}
 		if err := d.completions.Ready(r.Context()); err != nil {
 			return gate.NewProblem(gate.CodeServerUnavailable, "The agent-server cannot be reached.", err)
 		}

@@ -30,6 +30,10 @@ const (
 	sweepEvery = 5 * time.Minute
 	keepKeyed  = 24 * time.Hour
 	keepOther  = 15 * time.Minute
+	// checkAge is how long what the database said about itself is good for, and checkTime
+	// bounds the question.
+	checkAge  = 2 * time.Second
+	checkTime = 5 * time.Second
 )
 
 // Options is what a gateway needs beside its settings.
@@ -46,6 +50,11 @@ type State struct {
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 	wg      sync.WaitGroup
+	now     func() time.Time
+
+	mu     sync.Mutex
+	looked time.Time // when the database was asked how it is
+	found  error     // what it said
 }
 
 // Open makes this process one of the gateways of the database that the settings name. It
@@ -69,7 +78,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 		return nil, database.Fault(db, err)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	st := &State{db: db, replica: replica, log: in.Log, life: life, end: end}
+	st := &State{db: db, replica: replica, log: in.Log, life: life, end: end, now: env.Now}
 	st.wg.Go(st.sweep)
 	return st, nil
 }
@@ -79,7 +88,24 @@ func (st *State) Daemon() *daemon.Shared {
 	if st == nil {
 		return nil
 	}
-	return &daemon.Shared{Ledger: st.replica.Ledger(), Shots: st.replica.Shots(), Owners: st.replica.Owners(), Chats: st.replica.Chats()}
+	return &daemon.Shared{
+		Check: st.check, Ledger: st.replica.Ledger(), Shots: st.replica.Shots(), Owners: st.replica.Owners(), Chats: st.replica.Chats(),
+	}
+}
+
+// check asks the database how it is, unless it was asked a moment ago.
+func (st *State) check(ctx context.Context) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	now := st.now()
+	if !st.looked.IsZero() && now.Sub(st.looked) < checkAge {
+		return st.found
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime) // others get the answer, too
+	defer cancel()
+	_, st.found = st.db.Check(ctx)
+	st.looked = now
+	return st.found
 }
 
 // sweep forgets what is over, until the gateway leaves.
