@@ -57,7 +57,7 @@ func (g *gateway) launch(tb testing.TB) error {
 	defer g.mu.Unlock()
 	for until := time.Now().Add(patience); g.process == nil; {
 		cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), g.program, append([]string{"serve", "--addr", g.address}, g.args...)...)
-		cmd.Env = g.env
+		cmd.Env, cmd.Dir = g.env, g.home
 		p, err := processtest.Start(cmd, g.log())
 		if err == nil {
 			err = p.Await(context.WithoutCancel(tb.Context()), g.URL+"/healthz", patience)
