@@ -180,7 +180,7 @@ func TestFlagsStay(t *testing.T) {
 		"acp":  "demo model sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write url",
 		"chat": "backend browser cloud continue conversation demo headed image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream system theme timeout url vim workspace yes",
 		"serve": "addr agent-server allow-host allow-origin backend browser chat-field chat-header cloud confirm demo detach drain headed history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
-			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress prompt-size repetition responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream-text titles workspace workspace-per",
+			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress prompt-size repetition responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write state stream-text titles workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
