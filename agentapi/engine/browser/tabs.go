@@ -166,7 +166,7 @@ func (s *Session) byName(id string) (*tab, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf(noTab, cut(id, 20))
+	return nil, fmt.Errorf(noTab, cut(id, 20)) //nolint:staticcheck // OpenHands begins it with a capital
 }
 
 // SwitchTab makes a tab the one that actions are for.

@@ -27,7 +27,7 @@ func Chromium(t testing.TB) []string {
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf("#!/bin/sh\n[ -x %[1]s ] && exec %[1]s \"$@\"\nexec chroot /proc/%[2]d/root %[1]s \"$@\"\n", path, os.Getpid())
-	if err := os.WriteFile(program, []byte(text), 0o700); err != nil { //nolint:gosec // it is executed
+	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"PLAYWRIGHT_BROWSERS_PATH=" + dir, "BROWSER_USE_DISABLE_EXTENSIONS=1", "ANONYMIZED_TELEMETRY=false"}
