@@ -4,6 +4,7 @@ package clitest
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ohgw/ohgw/cli/kit"
@@ -15,7 +16,34 @@ import (
 type App struct {
 	*kit.App
 
-	Out, Err strings.Builder
+	Out, Err Printed
+}
+
+// Printed is a stream that a test reads. Like a file, it may be written to at the same time.
+type Printed struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (p *Printed) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(data)
+}
+
+// String returns what was written so far.
+func (p *Printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// Reset forgets what was written.
+func (p *Printed) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text.Reset()
 }
 
 // New returns an App with these variables, whose streams are not terminals and whose
