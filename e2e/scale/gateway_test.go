@@ -33,7 +33,7 @@ type gateway struct {
 	address, home, program string
 	args, env              []string
 	wire                   *wire
-	road                   *road
+	road                   *road // to the agent-server; nil where there are several
 	traps
 
 	mu      sync.Mutex

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -34,11 +35,12 @@ type world struct {
 type options struct {
 	gateways int
 	program  string
-	agents   string // URL of an agent-server that runs already
-	alone    bool   // the gateway shares nothing
-	room     int    // runs at the same time of the fake agent-server; 0: 10, as a real one has
-	direct   bool   // no taps
+	agents   []string // URLs of agent-servers that run already
+	alone    bool     // the gateway shares nothing
+	room     int      // runs at the same time of the fake agent-server; 0: 10, as a real one has
+	direct   bool     // no taps
 	args     []string
+	prepare  func(llm string) // is done before the gateways start; llm is the URL of the LLM
 }
 
 // socketOf is where the socket of a database is, and its name.
@@ -56,16 +58,19 @@ func newWorld(tb testing.TB, o options) *world {
 	w := &world{state: database.Database(tb)}
 	llm := llmtest.New(tb)
 	w.books = newBooks(llm)
+	if o.prepare != nil {
+		o.prepare(llm.URL)
+	}
 	if o.program == "" {
 		o.program = program(tb)
 	}
 	if o.gateways == 0 {
 		o.gateways = 3
 	}
-	if o.agents == "" {
+	if len(o.agents) == 0 {
 		w.fake = fakeserver.New(tb, fakeserver.Options{Key: agentKey, MaxRuns: o.room})
 		w.fake.SaveProfile("scripted", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: llmKey})
-		o.agents = w.fake.URL
+		o.agents = []string{w.fake.URL}
 	}
 	if out, err := exec.Command(o.program, "state", "migrate", "--state", w.state).CombinedOutput(); err != nil {
 		tb.Fatalf("ohgw state migrate: %v\n%s", err, out)
@@ -115,15 +120,19 @@ func (w *world) newGateway(tb testing.TB, o options) *gateway {
 	tb.Helper()
 	address, home := processtest.FreeAddress(tb), tb.TempDir()
 	g := &gateway{URL: "http://" + address, address: address, home: home, program: o.program}
-	agents := o.agents
-	if !o.direct {
-		g.road = newRoad(tb, o.agents, g.at)
-		agents = g.road.URL
+	agents := slices.Clone(o.agents)
+	if !o.direct && len(agents) == 1 { // several have the same names for all gateways
+		g.road = newRoad(tb, agents[0], g.at)
+		agents[0] = g.road.URL
 	}
-	g.args = append([]string{
-		"--agent-server", agents, "--key-store", "file", "--log-format", "json", "--max-runs", "48", "--max-queue", "400",
+	for _, url := range agents {
+		g.args = append(g.args, "--agent-server", url)
+	}
+	g.args = append(g.args,
+		"--key-store", "file", "--log-format", "json", "--max-runs", "48", "--max-queue", "400",
 		"--drain", "30s", "--progress", "off",
-	}, o.args...)
+	)
+	g.args = append(g.args, o.args...)
 	g.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "OHGW_AGENT_SERVER_KEY=" + agentKey, "OHGW_API_KEYS=" + gatewayKey,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
