@@ -13,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -198,21 +197,6 @@ func TestWhatIsLeftOfTheAgentOfAHookIsRemoved(t *testing.T) {
 	}
 	w.llm.Reply(llmtest.Text(`{"decision":"allow"}`), llmtest.Text("hello"))
 	w.say("hi")
-	noneLeft(t, w)
-}
-
-// What the tools of the agent print is bounded as for every agent.
-func TestTheAgentOfAHookMayPrintMuch(t *testing.T) {
-	t.Parallel()
-	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"]}`)
-	w.llm.Reply(terminal("yes | head -c 10000000"), llmtest.Finish(`{"decision":"deny","reason":"too much"}`))
-	res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
-	if res.Outcome != turn.Refused || res.Refusal != "too much" {
-		t.Errorf("result = %+v, want the refusal %q", res, "too much")
-	}
-	if size := len(w.llm.Await(t, 2).Body); size > 1_000_000 {
-		t.Errorf("the model was sent %d bytes", size)
-	}
 	noneLeft(t, w)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/racetest"
 	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
@@ -23,6 +24,7 @@ const much = 100_000_000
 // The answer to a hook of 100 MB is not kept, and refuses nothing. This test is not parallel:
 // it looks at the memory of the process.
 func TestAnAnswerOf100MBToAHookIsNotKept(t *testing.T) {
+	racetest.Skip(t)
 	for _, kind := range []string{"prompt", "agent"} {
 		t.Run(kind, func(t *testing.T) {
 			pieces, left := make(chan string), make(chan struct{})
@@ -55,6 +57,7 @@ func TestAnAnswerOf100MBToAHookIsNotKept(t *testing.T) {
 // A program of the agent of a hook that prints 100 MB neither fills the memory nor what the
 // model is sent, and the hook decides. This test is not parallel, as the one above.
 func TestTheAgentOfAHookMayPrint100MB(t *testing.T) {
+	racetest.Skip(t)
 	w := withHook(t, "user_prompt_submit", `{"type":"agent","tools":["terminal"],"timeout":600}`)
 	w.llm.Reply(terminal(fmt.Sprintf("yes | head -c %d", much)), llmtest.Finish(`{"decision":"deny","reason":"too much"}`))
 	res := withLittleMemory(t, w)

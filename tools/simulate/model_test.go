@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -88,20 +87,5 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 	other.seed = 2
 	if slices.Equal(m.run().took, other.run().took) {
 		t.Error("another seed is the same run")
-	}
-}
-
-func TestTheTablesOfTheDocsAreCurrent(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/scale.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, to, ok := marks(string(page))
-	if !ok {
-		t.Fatal("docs/scale.md has no marks for the tables")
-	}
-	if diff := cmp.Diff(tables(), string(page[from:to])); diff != "" {
-		t.Errorf("docs/scale.md is stale; run go generate ./tools/simulate (-want +got):\n%s", diff)
 	}
 }
