@@ -33,6 +33,7 @@ type team struct {
 	asked         chan struct{} // gets one for each turn
 	release       chan struct{} // one for each turn whose answer may come
 	gateways      int
+	env           []string // of its commands, beside the usual
 }
 
 // newTeam makes a team whose model answers each turn once the test releases it.
@@ -78,6 +79,7 @@ func (m *team) command(args ...string) *exec.Cmd {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"), "OHGW_STATE=" + m.database, "OHGW_AGENT_SERVER_URL=" + m.url,
 		"OHGW_KEY_STORE=file", "OHGW_API_KEYS=sk-test", "GORACE=atexit_sleep_ms=0",
 	}
+	cmd.Env = append(cmd.Env, m.env...)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/state/pg"
 	"github.com/ohgw/ohgw/setup/database"
@@ -21,7 +22,8 @@ func newCheck(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Long: kit.Long(`
 Checks that the database answers and accepts writes, has the tables of this
 ohgw, lets the role use them, and that its clock agrees with this machine's. It
-changes nothing. The exit code is 0 only if a gateway could work with it.
+also finds a pooler that keeps no sessions. It changes nothing. The exit code is
+0 only if a gateway could work with it.
 
 With --json, the output has address, server (the version of Postgres), version
 (of the tables) and skew_ms (how far its clock is ahead).`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
@@ -34,7 +36,14 @@ With --json, the output has address, server (the version of Postgres), version
 	}
 }
 
-func (o *options) check(ctx context.Context, db *pg.DB) error {
+func (o *options) check(ctx context.Context, s *config.Settings, db *pg.DB) error {
+	session, err := database.OpenSession(o.Setup(), s)
+	if err != nil {
+		return err
+	}
+	if err := database.CheckSession(ctx, s, db, session); err != nil {
+		return err
+	}
 	h, err := db.Check(ctx)
 	if err != nil {
 		return database.Fault(db, err)

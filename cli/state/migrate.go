@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/state/pg"
 	"github.com/ohgw/ohgw/setup/database"
@@ -33,7 +34,7 @@ the output has address, from (0: there were no tables) and version.`, 0, fault.F
 	}
 }
 
-func (o *options) migrate(ctx context.Context, db *pg.DB) error {
+func (o *options) migrate(ctx context.Context, _ *config.Settings, db *pg.DB) error {
 	defer o.TellLate("waiting for the database; another migration may be in progress")()
 	from, err := db.Migrate(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ type options struct {
 const patience = 30 * time.Second
 
 // within opens the database for a command, which has a time limit unless that is 0.
-func (o *options) within(ctx context.Context, limit time.Duration, do func(context.Context, *pg.DB) error) error {
+func (o *options) within(ctx context.Context, limit time.Duration, do func(context.Context, *config.Settings, *pg.DB) error) error {
 	s, err := o.Settings(o.flags)
 	if err != nil {
 		return err
@@ -59,5 +59,5 @@ func (o *options) within(ctx context.Context, limit time.Duration, do func(conte
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	return do(ctx, db)
+	return do(ctx, s, db)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/state/pg"
 	"github.com/ohgw/ohgw/setup/database"
@@ -46,7 +47,7 @@ type gatewayJSON struct {
 	Seen    int64  `json:"seen_ms"` // since its last sign of life
 }
 
-func (o *options) status(ctx context.Context, db *pg.DB) error {
+func (o *options) status(ctx context.Context, _ *config.Settings, db *pg.DB) error {
 	seen, err := db.Overview(ctx, 0)
 	if err != nil {
 		return database.Fault(db, err)

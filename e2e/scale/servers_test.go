@@ -13,6 +13,36 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 )
 
+// TestAPooler has PgBouncer in transaction mode in front of the database, with and without a
+// session of each gateway that goes around it, while gateways die.
+func TestAPooler(t *testing.T) {
+	var all []figures
+	for _, session := range []string{direct, "off"} {
+		t.Run("session "+session, func(t *testing.T) {
+			began, w := time.Now(), newWorld(t, options{session: session})
+			for _, g := range w.gateways {
+				a := w.message(keyed, "[[wait 1s]]")
+				a.first = g.URL
+				var clients sync.WaitGroup
+				clients.Go(func() { w.ask(t.Context(), a) })
+				w.awaitAsked(t, a)
+				dead := time.Now()
+				g.kill()
+				for _, m := range modes {
+					clients.Go(func() { w.ask(t.Context(), w.message(m, "")) })
+				}
+				clients.Wait()
+				t.Logf("all have their answers %v after the death", time.Since(dead).Round(time.Millisecond))
+				g.start(t)
+			}
+			f := w.settle(t)
+			f.row, f.deaths, f.took = "pooler, session "+session, w.deaths(), time.Since(began)
+			all = append(all, f)
+		})
+	}
+	t.Log("\n" + table(all))
+}
+
 // atAgents are the steps at an agent-server. They are between two steps at the database.
 var atAgents = []string{"open", "watch", "append", "run"}
 

@@ -26,10 +26,14 @@ type world struct {
 	*books
 
 	state    string // URL of the database
+	pooler   string // and through a pooler
 	fake     *fakeserver.Server
 	gateways []*gateway
 	balancer *balancer
 }
+
+// direct are the sessions of gateways that go around a pooler.
+const direct = "direct"
 
 // options say which world it is. Zero values: three gateways, a fake agent-server.
 type options struct {
@@ -41,6 +45,7 @@ type options struct {
 	direct   bool     // no taps
 	args     []string
 	prepare  func(llm string) // is done before the gateways start; llm is the URL of the LLM
+	session  string           // behind a pooler, where the sessions of gateways go: direct or off; empty: no pooler
 }
 
 // socketOf is where the socket of a database is, and its name.
@@ -60,6 +65,10 @@ func newWorld(tb testing.TB, o options) *world {
 	w.books = newBooks(llm)
 	if o.prepare != nil {
 		o.prepare(llm.URL)
+	}
+	if o.session != "" {
+		_, name := socketOf(tb, w.state)
+		w.pooler = database.Pooler(tb, name)
 	}
 	if o.program == "" {
 		o.program = program(tb)
@@ -165,10 +174,15 @@ func (w *world) newGateway(tb testing.TB, o options) *gateway {
 // shares is the environment of a gateway with a shared state.
 func (w *world) shares(tb testing.TB, g *gateway, o options) []string {
 	tb.Helper()
-	if o.direct {
+	dir, name := socketOf(tb, w.state)
+	switch {
+	case o.session == direct:
+		return []string{"OHGW_STATE=" + w.pooler, "OHGW_STATE_SESSION=" + w.state}
+	case o.session != "":
+		return []string{"OHGW_STATE=" + w.pooler, "OHGW_STATE_SESSION=" + o.session}
+	case o.direct:
 		return []string{"OHGW_STATE=" + w.state}
 	}
-	dir, name := socketOf(tb, w.state)
 	g.wire = newWire(tb, filepath.Join(dir, wirePort), g.at)
 	return []string{"OHGW_STATE=postgres:///" + name + "?host=" + url.QueryEscape(g.wire.dir) + "&user=ohgw"}
 }

@@ -119,6 +119,7 @@ native = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
 state = "postgres://ohgw@db.example/ohgw"
 state_file = "state.url"
+state_session = "postgres://gateway@direct.example/gateways"
 allow_host = ["Gateway.example.org", "[::1]"]
 log_format = "json"
 max_runs = 3
@@ -218,7 +219,7 @@ mouse = true
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
 		Cloud:    config.Cloud{Server: "work", URL: "https://openhands.example.com"},
-		State:    config.State{URL: "postgres://ohgw@db.example/ohgw", File: filepath.Join(filepath.Dir(path), "state.url")},
+		State:    config.State{URL: "postgres://ohgw@db.example/ohgw", File: filepath.Join(filepath.Dir(path), "state.url"), Session: "postgres://gateway@direct.example/gateways"},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
 		NoAuth: true, MetricsOpen: true, Native: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
@@ -348,6 +349,7 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "password as a parameter of the state", flags: map[string][]string{"state": {"postgres://h/db?password=hunter2"}}, msg: "--state holds a password", hint: "PGPASSFILE"},
 		{name: "password in a state that is not a URL", flags: map[string][]string{"state": {"host=h password=hunter2"}}, msg: "--state holds a password", hint: "postgres://user@host/name"},
 		{name: "password of the state in the file", file: `state = "postgres://u:hunter2@h/db"`, msg: "holds a password", hint: "state_file"},
+		{name: "password of the session in the file", file: `state_session = "postgres://u:hunter2@h/db"`, msg: "holds a password", hint: "OHGW_STATE_SESSION"},
 		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "full path"},
 	}
 	for _, tt := range tests {

@@ -10,7 +10,14 @@ import (
 type State struct {
 	URL  string // of a Postgres database, without a password; "" for none
 	File string // file with that URL, which may have a password; "" for none
+	// Session is where the session goes by which others see that this gateway lives, if URL is
+	// that of a pooler in transaction mode: the URL of the database itself, or [NoSession]; ""
+	// where there is no pooler.
+	Session string
 }
+
+// NoSession is the session of a gateway that has none: its signs of life are all that others see.
+const NoSession = "off"
 
 // Shared reports whether a database is set.
 func (s State) Shared() bool { return s.URL != "" || s.File != "" }
@@ -27,6 +34,11 @@ func stateFields() []Field {
 			Env: "OHGW_STATE_FILE", Key: "state_file", Arg: "FILE", Section: StateSection,
 			Help: "file with the URL of that database, readable only by you", path: true,
 			at: func(c *Config) any { return &c.State.File },
+		},
+		{
+			Env: "OHGW_STATE_SESSION", Key: "state_session", Arg: "URL", Section: StateSection,
+			Help: "URL of the database itself if state is that of a pooler in transaction mode, or off", check: checkSession, public: withoutPassword,
+			at: func(c *Config) any { return &c.State.Session },
 		},
 	}
 }
@@ -58,6 +70,21 @@ func checkState(s string) (string, error) {
 		return "", errPassword
 	}
 	return s, nil
+}
+
+// checkSession takes the URL of a database, or off.
+func checkSession(s string) (string, error) {
+	if s == NoSession {
+		return s, nil
+	}
+	u, err := checkState(s)
+	switch {
+	case errors.Is(err, errDatabase):
+		err = errors.New(errDatabase.Error() + ", or off")
+	case errors.Is(err, errPassword):
+		err = withSecret("remove the password: set PGPASSFILE or PGPASSWORD, or give the whole URL in OHGW_STATE_SESSION")
+	}
+	return u, err
 }
 
 // withoutPassword takes the password out of the URL of a database.

@@ -3,6 +3,7 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -27,7 +28,40 @@ func Open(env *setup.Env, s *config.Settings) (*pg.DB, error) {
 	if err != nil {
 		return nil, fault.NewUsage("the URL of the database is not valid ("+s.StateOrigin().String()+")", "use a URL such as postgres://user@host/name")
 	}
+	if s.State.Session != "" {
+		db.Pooled()
+	}
 	return db, nil
+}
+
+// OpenSession opens the database itself for the session of a gateway, if the settings name one
+// beside a pooler. It is nil if they name none. It does not connect yet.
+func OpenSession(env *setup.Env, s *config.Settings) (*pg.DB, error) {
+	if s.State.Session == "" || s.State.Session == config.NoSession {
+		return nil, nil // the session goes where the runs are, or there is none
+	}
+	o := s.Origin("state_session")
+	target := s.State.Session
+	if o.Kind == config.FromEnv { // the setting has no password
+		target = env.Getenv(o.Name)
+	}
+	db, err := pg.Open(target, env.Now)
+	if err != nil {
+		return nil, fault.NewUsage("the URL of the session's database is not valid ("+o.String()+")", "use a URL such as postgres://user@host/name, or off")
+	}
+	return db, nil
+}
+
+// CheckSession verifies that a gateway has a session where it needs one. session is of
+// [OpenSession].
+func CheckSession(ctx context.Context, s *config.Settings, db, session *pg.DB) error {
+	if s.State.Session == config.NoSession {
+		return nil
+	}
+	if session == nil {
+		session = db
+	}
+	return Fault(session, session.CheckSession(ctx))
 }
 
 // address returns the URL of the database, with its password if it has one.
@@ -74,6 +108,8 @@ func remedy(err error) (fault.Code, string) {
 		{pg.ErrReadOnly, fault.Failed, "name the primary server, not a standby, with --state or OHGW_STATE"},
 		{pg.ErrFull, fault.Failed, "make room on the disk of the database"},
 		{pg.ErrIsolation, fault.Failed, "as the owner of the database: ALTER ROLE role SET default_transaction_isolation = 'read committed'"},
+		{pg.ErrPooler, fault.Failed, "name the database itself: OHGW_STATE_SESSION=postgres://user@host/name; or have gateways live without a session: OHGW_STATE_SESSION=off"},
+		{pg.ErrOtherDatabase, fault.Failed, "name the same database in state_session and in state"},
 		{pg.ErrClock, fault.Failed, "set both clocks by the network: timedatectl set-ntp true"},
 		{pg.ErrUnavailable, fault.Unreachable, "start the database, or correct its address in --state, OHGW_STATE or the file that state_file names"},
 	} {

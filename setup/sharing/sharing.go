@@ -67,20 +67,34 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	if err != nil {
 		return nil, err
 	}
-	join, cancel := context.WithTimeout(ctx, joinTime)
-	defer cancel()
-	replica, err := pg.Join(join, db, pg.Options{
-		Address: in.Address, Version: buildinfo.Get().Version, Logger: in.Log,
-		MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, MaxLane: maxLane,
-	})
+	replica, err := join(ctx, env, s, db, in)
 	if err != nil {
 		db.Close()
-		return nil, database.Fault(db, err)
+		return nil, err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	st := &State{db: db, replica: replica, log: in.Log, life: life, end: end, now: env.Now}
 	st.wg.Go(st.sweep)
 	return st, nil
+}
+
+// join joins the other gateways.
+func join(ctx context.Context, env *setup.Env, s *config.Settings, db *pg.DB, in Options) (*pg.Replica, error) {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	session, err := database.OpenSession(env, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := database.CheckSession(ctx, s, db, session); err != nil {
+		return nil, err
+	}
+	replica, err := pg.Join(ctx, db, pg.Options{
+		Address: in.Address, Version: buildinfo.Get().Version, Logger: in.Log,
+		MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, MaxLane: maxLane,
+		Direct: session, LeaseOnly: s.State.Session == config.NoSession,
+	})
+	return replica, database.Fault(db, err)
 }
 
 // Daemon returns what the daemon keeps in the database; nil: the state directory has everything.

@@ -270,8 +270,18 @@ func TestAPoolerKeepsTheProtocol(t *testing.T) {
 	must(t, err)
 	u, err := url.Parse(target)
 	must(t, err)
-	db := dial(t, server.Pooler(t, u.Path[1:]))
+	db, other := dial(t, server.Pooler(t, u.Path[1:])), dial(t, server.Database(t))
+	if err := db.CheckSession(t.Context()); !errors.Is(err, pg.ErrPooler) {
+		t.Errorf("session through the pooler: %v, want ErrPooler", err)
+	}
+	must(t, direct.CheckSession(t.Context()))
 	db.Pooled()
+	if _, err := pg.Join(t.Context(), db, pg.Options{MaxRuns: 4, Direct: other}); !errors.Is(err, pg.ErrOtherDatabase) {
+		t.Errorf("session in another database: %v, want ErrOtherDatabase", err)
+	}
+	if left := rows(t, direct, "SELECT FROM replicas"); len(left) != 0 {
+		t.Errorf("gateways after a refused start = %d, want 0", len(left))
+	}
 	for _, o := range []pg.Options{{MaxRuns: 4, MaxQueue: 4, MaxLane: 4, Direct: direct}, {MaxRuns: 4, MaxQueue: 4, MaxLane: 4, LeaseOnly: true}} {
 		a, err := pg.Join(t.Context(), db, o)
 		must(t, err)

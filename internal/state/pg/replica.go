@@ -72,8 +72,13 @@ func Join(ctx context.Context, db *DB, cfg Options) (*Replica, error) {
 	r.life, r.end = context.WithCancel(context.Background())
 	if !cfg.LeaseOnly {
 		s, err := r.session(ctx)
+		if err == nil {
+			if err = r.isSeen(ctx); err != nil {
+				s.end()
+			}
+		}
 		if err != nil {
-			r.end()
+			_ = r.Close() // a row that is left would only be a gateway that is lost
 			return nil, err
 		}
 		r.wg.Go(func() { r.listen(s) })
