@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/agentapi/engine/browser"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	tools "github.com/ohgw/ohgw/agentapi/engine/tool/browser"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -49,11 +48,7 @@ type result struct {
 // upstream starts a Chromium with a port, for OpenHands, and returns its address.
 func upstream(t *testing.T) string {
 	t.Helper()
-	path, err := browser.Find("", os.Environ(), "")
-	if err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
+	path, dir := chromium(t), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), path, "--headless", "--disable-gpu", "--user-data-dir="+dir, "--remote-debugging-port=0", "about:blank")
 	cmd.Env, cmd.Dir = []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}, dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

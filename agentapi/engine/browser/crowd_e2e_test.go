@@ -3,6 +3,7 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,14 +74,45 @@ func memory(t *testing.T, root string) (processes int, rss, pss int64) {
 	return processes, rss, pss
 }
 
+// sees stores the number of a conversation in its site, downloads a file and opens another tab. It
+// fails if the conversation then finds what another one has.
+func sees(ctx context.Context, s *browser.Session, address string, i int) error {
+	state := fmt.Sprintf(`{"origins":[{"origin":%q,"localStorage":[{"name":"mine-%[2]d","value":"%[2]d"}],"sessionStorage":[{"name":"mine-%[2]d","value":"%[2]d"}]}]}`, address, i)
+	if _, err := s.SetStorage(ctx, []byte(state)); err != nil {
+		return err
+	}
+	if _, err := s.Navigate(ctx, address+"/file", false); err != nil {
+		return err
+	}
+	if _, err := s.Navigate(ctx, address, true); err != nil {
+		return err
+	}
+	text, err := s.Storage(ctx)
+	if err != nil {
+		return err
+	}
+	tabs, err := s.Tabs(ctx)
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(text, `"name": "mine-`); n == 0 || n != strings.Count(text, fmt.Sprintf(`"name": "mine-%d"`, i)) || strings.Count(text, `"number-`) != 1 {
+		return fmt.Errorf("what others have stored is in %s", text)
+	}
+	if n := strings.Count(tabs, `"tab_id"`); n != 2 {
+		return fmt.Errorf("%d tabs, want 2: %s", n, tabs)
+	}
+	return nil
+}
+
 // TestTwentyConversationsShareOneChromium has them all log in at once, each with its
-// own name, kills Chromium, and has them all go on.
+// own name, store, download, kills Chromium, and has them all go on. None sees what another one
+// has.
 func TestTwentyConversationsShareOneChromium(t *testing.T) {
 	server := site(t)
 	p, dir := pool(t)
-	sessions := make([]*browser.Session, crowd)
+	sessions, saved := make([]*browser.Session, crowd), make([]string, crowd)
 	for i := range sessions {
-		sessions[i], _ = open(t, p, server.Listener.Addr().String())
+		sessions[i], saved[i] = open(t, p, server.Listener.Addr().String())
 	}
 	each := func(do func(i int, s *browser.Session) error) {
 		t.Helper()
@@ -125,6 +157,14 @@ func TestTwentyConversationsShareOneChromium(t *testing.T) {
 	t.Logf("%d conversations: %d processes, RSS %d MB, PSS %d MB", crowd, processes, rss>>20, pss>>20)
 	if pss > crowdMemory || processes < 3 {
 		t.Errorf("%d conversations need %d MB in %d processes, more than %d MB", crowd, pss>>20, processes, crowdMemory>>20)
+	}
+	each(func(i int, s *browser.Session) error { return sees(ctx, s, server.URL, i) })
+	for i, dir := range saved {
+		files, err := os.ReadDir(dir)
+		data, readErr := os.ReadFile(filepath.Join(dir, "report.csv"))
+		if want := fmt.Sprintf("number-%d\n", i); err != nil || readErr != nil || len(files) != 1 || string(data) != want {
+			t.Errorf("downloads of conversation %d = %v with %q (%v, %v), want one file with %q", i, files, data, err, readErr, want)
+		}
 	}
 	kill(t, dir)
 	each(func(_ int, s *browser.Session) error {
