@@ -99,6 +99,39 @@ func plain(t *testing.T) *httptest.Server {
 	return server
 }
 
+// script is what OpenHands' own executor has made of steps.
+type script struct {
+	Tools   []described `json:"tools"`
+	Results []result    `json:"results"`
+}
+
+// played has OpenHands' own executor carry steps out.
+func played(t *testing.T, steps []step) (s script) {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := json.Marshal(steps)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "actions.json"), data, 0o600)
+	}
+	if err == nil {
+		err = json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, besideScript, upstream(t))), &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestOpenHandsRecordsNothing: its package lacks the scripts that it reads to record a session. The
+// day it has them, sessions can be recorded here, too.
+func TestOpenHandsRecordsNothing(t *testing.T) {
+	server := plain(t)
+	theirs := played(t, []step{{Kind: "Navigate", Args: map[string]any{"url": server.URL}}, {Kind: "StartRecording"}})
+	if r := theirs.Results[1]; !strings.Contains(r.Text, "Error starting recording") || !strings.Contains(r.Text, ".js") {
+		t.Errorf("start of a recording by OpenHands = %+v, want an error about a missing script", r)
+	}
+}
+
 // TestOpenHandsAnswersTheSame plays one script with OpenHands' own executor and with ours.
 func TestOpenHandsAnswersTheSame(t *testing.T) {
 	server := plain(t)
@@ -121,24 +154,10 @@ func TestOpenHandsAnswersTheSame(t *testing.T) {
 		{Kind: "ListTabs", Tool: "list_tabs"},
 		{Kind: "Navigate", Tool: "navigate", Args: map[string]any{"url": server.URL + "/sent", "new_tab": true}},
 	}
-	dir := t.TempDir()
-	data, err := json.Marshal(steps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "actions.json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	theirs := played(t, steps)
 	p, _ := pool(t)
 	s, _ := open(t, p, server.Listener.Addr().String())
 	all := tools.Tools(tools.Config{Browser: s, SaveDir: t.TempDir(), Vision: func() bool { return true }})
-	var theirs struct {
-		Tools   []described `json:"tools"`
-		Results []result    `json:"results"`
-	}
-	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, besideScript, upstream(t))), &theirs); err != nil {
-		t.Fatal(err)
-	}
 	sameTools(t, all, theirs.Tools)
 	var elements []struct {
 		Index int    `json:"index"`
